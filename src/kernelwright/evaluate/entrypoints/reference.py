@@ -24,6 +24,7 @@ from kernelwright.evaluate.entrypoints.effects import Effects, differences, obse
 from kernelwright.evaluate.entrypoints.export import Watch, spec_of
 from kernelwright.evaluate.entrypoints.slices import sliced_inputs
 from kernelwright.evaluate.entrypoints.task_file import double, executed, init_arguments, literal, module_of
+from kernelwright.evaluate.entrypoints.unrounded import casts, unrounded
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages import tasks
@@ -204,16 +205,23 @@ class ReferenceSide:
         variant = command.variant
         model = self._models["eager"]
         if variant == "fp64":
-            self._models[variant] = copy.deepcopy(model)._apply(double)
+            self._models[variant] = self._exact(copy.deepcopy(model))
         elif variant == "compile":
             self._variants[variant] = torch.compile(model)
         elif variant == "freeze":
             return self._frozen(command.calls)
         elif variant.startswith("watch"):
             module = copy.deepcopy(self._exported.module())
-            self._models[variant] = module._apply(double) if variant.endswith("fp64") else module
+            self._models[variant] = self._exact(module) if variant.endswith("fp64") else module
             self._variants[variant] = Watch(self._models[variant], command.nodes).results
         return messages.Prepared()
+
+    def _exact(self, model: torch.nn.Module) -> torch.nn.Module:
+        """The model in double precision all through."""
+        model = model._apply(double)
+        if casts(self._graph):
+            model.forward = unrounded(model.forward)
+        return model
 
     def _frozen(self, windows: Sequence[messages.Offsets]) -> messages.Prepared:
         """torch.compile with the weights as constants: those that the model has now."""

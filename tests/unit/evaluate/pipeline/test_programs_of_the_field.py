@@ -9,7 +9,7 @@ from kernelwright.errors import TaskError
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.timing import fresh_inputs
 from kernelwright.evaluate.session.cases import Fit
-from kernelwright.evaluate.session.trial import Trial, verify_case
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial, verify_case
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.comparator import Calibrated, Statistical
 from kernelwright.records.policy import Policy
@@ -105,6 +105,30 @@ def test_an_order_of_adding_up_that_changes_is_part_of_the_references_own_error(
     assert session.task.comparators == (Calibrated(),)
     assert 0 < session.original.spread[0] < 1e-2
     assert session.base_error[0] > session.original.spread[0]
+
+
+MIXED = "return torch.relu((x.bfloat16() @ self.w.bfloat16()).float())"
+
+
+def test_what_a_task_rounds_itself_is_its_own_error_and_no_part_of_what_is_right(opened, backend):
+    """Products in half precision by hand: a kernel that rounds less is right, and one that errs by more is not."""
+    source = written(MIXED, "self.w = nn.Parameter(torch.randn(64, 48))", inputs="[torch.randn(96, 64)]")
+    session = opened(source)
+    assert session.base_error[0] > 1e-3
+
+    def judged(result):
+        text = source.replace(MIXED, f"return torch.relu({result})") + SAME
+        candidate = Candidate(language="python", source=text)
+        trial = Trial(session.original.task, lambda: session, candidate, Policy(seeds=2))
+        with backend.prepared(trial) as built, built.load() as loaded:
+            for case in session.cases:
+                loaded.give(case.offsets)
+                verify_case(trial, loaded.process, case, loaded.guarded)
+
+    judged("x @ self.w")
+    with pytest.raises(OutcomeReached) as reached:
+        judged("x @ self.w * 1.03")
+    assert reached.value.outcome.outcome == "incorrect"
 
 
 def test_randomness_that_nobody_declared_is_refused_still(opened):

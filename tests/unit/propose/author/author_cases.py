@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from kernelwright.evaluate.entrypoints.unrounded import Unrounded
 from kernelwright.records.graph import Argument, Infinity, OpGraph, OpNode, Ref
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Domain, TensorSpec
@@ -29,7 +30,8 @@ class Case:
     def reference(self, inputs=None):
         """The fp64 results, and the new state."""
         wide = [t.double() if t.is_floating_point() else t for t in (inputs or self.inputs)]
-        return called(copy.deepcopy(self.module).double(), wide, self.task.workload.state)
+        with Unrounded():
+            return called(copy.deepcopy(self.module).double(), wide, self.task.workload.state)
 
     def eager(self):
         """PyTorch's own results, and the new state."""

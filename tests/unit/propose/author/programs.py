@@ -254,6 +254,12 @@ CASES = {
         " (torch.arange(300).to(torch.uint8) - y[:, :1].tanh()), x[:, ::3].to(torch.int8).t().softmax(1, torch.float32)",
         "x, y", "torch.randint(-(2**40), 2**40, (20, 12)), torch.randint(-999, 999, (20, 12)).float()",
     ),
+    "halves by hand": (
+        "(x.half() @ w.half()).float(), torch.relu(F.linear(x.half(), w.half()).float()) + 1, x.half().float() * 2,"
+        " F.conv2d(v.half(), k.half(), padding=1).float()",
+        "x, w, v, k",
+        "torch.randn(64, 64), torch.randn(64, 64), torch.randn(2, 16, 9, 9), torch.randn(32, 16, 3, 3)",
+    ),
     "arithmetic of narrow integers": (
         "x + x, (x * 7 - 5) * 1.0, -x, x.abs(), (y - 3) * 2, y * y + 1, (z * z).sum(1), (z + 1).float() / 3,"
         " torch.relu(x - 100)",

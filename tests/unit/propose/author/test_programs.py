@@ -188,3 +188,14 @@ def test_what_is_turned_round_twice_is_read_where_it_lies():
     task = case(model("x.flip(1).cumsum(1).flip(1) + x.flip(1).flip(1)", "torch.randn(4, 64)"), "turned", "cuda").task
     design = triton_design(task)
     assert "tl.load(x_ptr + row * 64 + column)" in design.write(design.default).source
+
+
+def test_what_is_cast_to_half_is_multiplied_as_half():
+    """Stored first, with sixteen bits: tensor cores take it as it is, and PyTorch does no less."""
+    given = ("torch.randn(64, 64), torch.randn(64, 64)", "x, w")
+    assert families(triton_design, "(x.half() @ w.half()).float()", *given, "cuda") == ["strided", "strided", "product"]
+    task = case(model("(x.half() @ w.half()).float()", given[0], arguments=given[1]), "task", "cuda").task
+    source = triton_design(task).write(triton_design(task).default).source
+    assert "dtype=torch.float16" in source
+    assert "input_precision" not in source
+    assert families(cpp_design, "(x.half() @ w.half()).float()", *given, "cpu") == ["product"]

@@ -173,8 +173,10 @@ class _Reader:
         for node in self.nodes:
             for name in dict.fromkeys(self._owner(name) for name in _inputs(node)):
                 self.users.setdefault(name, []).append(node)
-        self.shapes = {spec.name: spec.shape for spec in (*task.workload.tensors, *task.workload.parameters)}
-        self.shapes |= {node.name: node.result[0].shape for node in self.nodes if node.result}
+        known = {spec.name: spec for spec in (*task.workload.tensors, *task.workload.parameters)}
+        known |= {node.name: node.result[0] for node in self.nodes if node.result}
+        self.shapes = {name: spec.shape for name, spec in known.items()}
+        self.types = {name: spec.dtype for name, spec in known.items()}
         self.values: dict[str, Result] = {}
         self.stored: list[Stored | Held | Ordered] = []
         self.costly: set[str] = set()
@@ -281,7 +283,8 @@ class _Reader:
         made = _as_a_function(node) in self.repeated or any(name in self.costly for name in _inputs(node))
         if not isinstance(value, Value):
             return
-        if ((made or _combines(value)) and self._read_again(node, value, made)) or self._multiplied(node, value):
+        again = (made or _combines(value)) and self._read_again(node, value, made)
+        if again or self._multiplied(node, value) or self._is_a_narrow_factor(node):
             spec = TensorSpec(name=f"{node.name}.held", shape=node.result[0].shape, dtype=node.result[0].dtype)
             self.stored.append(Held(value, spec))
             self._put(self._owner(node.name), self.builder.tensor(spec))
@@ -309,6 +312,13 @@ class _Reader:
             return False
         products = [user for user in self._readers(node) if _as_a_function(user) in {*PRODUCTS, *CONVOLUTIONS}]
         return any(self._times(node.name, user) >= OFTEN for user in products)
+
+    def _is_a_narrow_factor(self, node: OpNode) -> bool:
+        """Whether a product on a GPU reads what was cast to half precision: tensor cores are fastest with 16 bits."""
+        wide = _packet(node) in CASTS and any(self.types[ref.ref] not in HALVES for ref in _refs(node.argument("self")))
+        if self.task.target.kind == "cpu" or not wide or node.result[0].dtype not in HALVES:
+            return False
+        return any(_as_a_function(user) in {*PRODUCTS, *CONVOLUTIONS} for user in self._readers(node))
 
     def _times(self, name: str, product: OpNode) -> float:
         """How often a product's tiles read each element of a factor.
@@ -361,6 +371,8 @@ COPIES = ("aten.clone.default", "aten.detach.default", "aten.alias.default", "at
 JOINS = ("aten.cat.default", "aten.concat.default", "aten.stack.default")
 """Operations whose results are their inputs side by side: whoever reads one looks into all of its inputs."""
 CONVOLUTIONS = tuple(op for op in WINDOWS if "conv" in op)
+CASTS = ("to", "_to_copy", "type_as")
+HALVES = ("float16", "bfloat16")
 ADDED = ("bias", "attn_mask")
 """Arguments of products that are no factors."""
 TILE = 128

@@ -1,0 +1,64 @@
+"""The reference in double precision is not rounded by the task's own casts to narrower floats, and by no others' absence."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from kernelwright.evaluate.entrypoints.unrounded import Unrounded, unrounded  # noqa: E402
+
+X = torch.linspace(0.0, 3.0, 12, dtype=torch.float64).reshape(3, 4)
+
+
+@pytest.mark.parametrize(
+    "cast",
+    [
+        lambda x: x.half(),
+        lambda x: x.float(),
+        lambda x: x.to(torch.bfloat16),
+        lambda x: x.type(torch.float16),
+        lambda x: x.type_as(torch.zeros(1)),
+        lambda x: (x[None] * 2).sum(0, dtype=torch.float32) / 2,
+    ],
+)
+def test_casts_of_doubles_to_narrower_floats_are_left_out(cast):
+    with Unrounded():
+        found = cast(X)
+    assert found.dtype == torch.float64
+    assert torch.equal(found, X)
+    assert cast(X).dtype != torch.float64
+
+
+def test_casts_to_integers_and_eight_bits_and_of_narrower_floats_stay():
+    with Unrounded():
+        assert (X * 0.9).long().dtype == torch.int64
+        assert X.to(torch.float8_e4m3fn).dtype == torch.float8_e4m3fn
+        assert torch.ones(3).half().dtype == torch.float16
+        assert torch.zeros(3, dtype=torch.float16).dtype == torch.float16
+
+
+def test_where_a_task_cannot_do_without_its_roundings_it_has_them():
+    calls = []
+
+    def bits(x):
+        calls.append(1)
+        return x.float().view(torch.int32).float()
+
+    found = unrounded(bits)
+    for _ in range(2):
+        assert torch.equal(found(X), X.float().view(torch.int32).float())
+    assert len(calls) == 3  # the first time twice
+
+    def products(x):
+        return x.half() @ torch.ones(4, 2, dtype=torch.float16)
+
+    mixed = unrounded(products)
+    for _ in range(2):
+        assert torch.equal(mixed(X), X.half() @ torch.ones(4, 2, dtype=torch.float16))
+
+
+def test_a_device_without_room_is_told():
+    def full(x):
+        raise torch.OutOfMemoryError
+
+    with pytest.raises(torch.OutOfMemoryError):
+        unrounded(full)(X)
