@@ -172,7 +172,7 @@ def test_nothing_was_inherited(bench):
     lines = found.log.splitlines()
     names = {line.split("=")[0].removeprefix("variable ") for line in lines if line.startswith("variable")}
     files = {line.split()[1].split("[")[0] for line in lines if line.startswith("descriptor")}
-    assert names - {"TRITON_CACHE_DIR"} == {"HOME", "TMPDIR", "PATH"}
+    assert names - {"TRITON_CACHE_DIR"} == {"HOME", "TMPDIR", "PATH", "LOGNAME"}
     assert files == {"/dev/null", "/memfd:log", "socket:", "/memfd:arena", "/memfd:kernel.so"}
     assert sum("socket:" in line for line in lines) == 1
 
