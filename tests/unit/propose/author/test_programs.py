@@ -30,7 +30,7 @@ def interpreted(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("programs")
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("programs.py"), str(folder), *asked_for(request, test_triton_is_right)],
-        env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True, timeout=240,
+        env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     return {name: (fits, errors) for name, fits, errors in map(json.loads, done.stdout.splitlines())}

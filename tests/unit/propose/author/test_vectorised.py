@@ -33,13 +33,18 @@ WITHOUT_MASKED_GATHER = {"convolution": ["for (int lane = 0; lane < fast::WIDE; 
 """GCC 12 has no masked gather for AVX-512, though it has one for AVX2: packing what lies beyond an edge stays scalar there,
 but for a Zen 4, whose vectors it takes for AVX2's."""
 
+WITHOUT_SCATTER = {"convolution": ["for (int lane = 0; lane < width; ++lane) {"]}
+"""AVX2 stores to places that lie apart one by one."""
+
 
 def scalar_here():
     """Loops of programs that this machine's compiler may leave as they are, by program."""
     asked = ["g++", "-march=native", "-dM", "-E", "-x", "c++", "/dev/null"]
     known = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    if "__AVX512F__" not in known:
+        return WITHOUT_SCATTER
     old = int(re.search(r"__GNUC__ (\d+)", known)[1]) <= 12
-    return WITHOUT_MASKED_GATHER if old and "__AVX512F__" in known else {}
+    return WITHOUT_MASKED_GATHER if old else {}
 
 
 def missed(candidate, folder):

@@ -15,7 +15,7 @@ PATTERNS: dict[str, str] = {
     "reciprocal": "1.0f / {0}", "rsqrt": "1.0f / std::sqrt({0})", "float": "static_cast<float>({0})",
     "max": "fast::max({0}, {1})", "min": "fast::min({0}, {1})", "where": "fast::where({0}, {1}, {2})",
     "eq": "{0} == {1}", "ne": "{0} != {1}", "lt": "{0} < {1}", "le": "{0} <= {1}", "gt": "{0} > {1}",
-    "ge": "{0} >= {1}", "and": "{0} && {1}", "or": "{0} || {1}", "not": "!{0}", "quotient": "{0} / {1}",
+    "ge": "{0} >= {1}", "and": "{0} & {1}", "or": "{0} | {1}", "not": "!{0}", "quotient": "{0} / {1}",
     "remainder": "{0} % {1}", "int": "static_cast<std::int64_t>({0})", "round": "std::rint({0})",
     **{kind: f"static_cast<std::{kind}_t>({{0}})" for kind in ("int32", "int16", "int8", "uint8")},
 } | {op: f"std::{op}({{0}})" for op in ("abs", "sqrt", "floor", "ceil")}  # fmt: skip
