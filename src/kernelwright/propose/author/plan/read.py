@@ -22,6 +22,7 @@ from kernelwright.propose.author.plan.expr import Call, Reduce, Scan, walk
 from kernelwright.propose.author.plan.losses import LOSSES
 from kernelwright.propose.author.plan.operations import POINTWISE, REDUCTIONS
 from kernelwright.propose.author.plan.orders import ORDERS
+from kernelwright.propose.author.plan.plan import NARROW as HALVES
 from kernelwright.propose.author.plan.products import PRODUCTS
 from kernelwright.propose.author.plan.sorts import SORTS, Sorting
 from kernelwright.propose.author.plan.views import VIEWS
@@ -372,7 +373,6 @@ JOINS = ("aten.cat.default", "aten.concat.default", "aten.stack.default")
 """Operations whose results are their inputs side by side: whoever reads one looks into all of its inputs."""
 CONVOLUTIONS = tuple(op for op in WINDOWS if "conv" in op)
 CASTS = ("to", "_to_copy", "type_as")
-HALVES = ("float16", "bfloat16")
 ADDED = ("bias", "attn_mask")
 """Arguments of products that are no factors."""
 TILE = 128
