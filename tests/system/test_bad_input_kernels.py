@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from bad_input import AFFINE, GOOD
+from bad_input import AFFINE, GOOD, QUICK, Asked
 
 
 def kernel(body, before=""):
@@ -18,7 +18,18 @@ def task(asked):
 @pytest.fixture
 def judge(asked, task):
     """Judges a bad kernel, and after it a good one; that again where a neighbour disturbed its clock."""
+    return judging(asked, task)
 
+
+@pytest.fixture
+def patient(warm_referee):
+    """The same with time to fill a gigabyte: three seconds are too short for it beside another test."""
+    asked = Asked(referee=warm_referee.under(QUICK.model_copy(update={"run_limit_s": 60})))
+    yield judging(asked, asked.admit(AFFINE))
+    asked.close()
+
+
+def judging(asked, task):
     def judged(source, **fields):
         found = asked.judge(task, source, **fields)
         after = next((one for _ in range(3) if (one := asked.judge(task, GOOD)).outcome != "suspect"), None)
@@ -132,8 +143,8 @@ def test_a_thread_bomb(judge):
     assert "Resource temporarily unavailable" in found.log
 
 
-def test_all_of_the_memory(judge):
-    found = judge(kernel("for (;;) std::memset(new char[1 << 24], 1, 1 << 24);", "#include <cstring>"))
+def test_all_of_the_memory(patient):
+    found = patient(kernel("for (;;) std::memset(new char[1 << 24], 1, 1 << 24);", "#include <cstring>"))
     assert (found.outcome, found.reason) == ("crashed", "aborted")
     assert "bad_alloc" in found.log
 
