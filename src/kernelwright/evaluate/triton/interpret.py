@@ -29,6 +29,7 @@ from kernelwright.errors import RefereeError
 from kernelwright.evaluate.triton.bfloat16 import install_carrier
 from kernelwright.evaluate.triton.binding import loaded
 from kernelwright.evaluate.triton.builder import PRECISIONS, RepairedBuilder
+from kernelwright.evaluate.triton.combine import install_trees
 from kernelwright.evaluate.triton.device import CudaPretence, absent_gpu
 from kernelwright.evaluate.triton.fault import Boundary, Fault, UnsupportedError
 from kernelwright.evaluate.triton.model import (
@@ -169,6 +170,7 @@ def install() -> None:
     if isinstance(builder, RepairedBuilder):
         return
     install_carrier()
+    install_trees()
     install_libdevice()
     builder.__class__ = RepairedBuilder  # the instance is shared: Triton's semantics hold it too
     builder.options = dataclasses.replace(

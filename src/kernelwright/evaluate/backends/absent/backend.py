@@ -4,20 +4,22 @@ The outcome is `Verified` with what it was verified on, or `Compiled` when the i
 interprets CUDA C++. No time is claimed, by anything.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kernelwright.evaluate.backends.backend import NO_KERNELS, CloseOldest, Loaded, Prepared, Reference
-from kernelwright.evaluate.backends.cpu.backend import reference_process
+from kernelwright.evaluate.backends.cpu.backend import host_of, reference_process
 from kernelwright.evaluate.backends.cpu.memory import HostMemory
 from kernelwright.evaluate.backends.cuda.versions import toolkit_versions
-from kernelwright.evaluate.backends.host import Host
+from kernelwright.evaluate.backends.host import INDUCTOR, Host
 from kernelwright.evaluate.languages.artifact import Library, Program
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.languages.triton.build import at_home
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
 from kernelwright.evaluate.sandbox.child import ChildSlowError
 from kernelwright.evaluate.sandbox.messages.calls import WITHOUT_KERNELS, Found, LoadInterpreted, ReduceTask, Run
+from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session import limits
 from kernelwright.evaluate.session.cases import Case, OriginalTask
 from kernelwright.evaluate.session.session import Session
@@ -34,11 +36,22 @@ from kernelwright.records.task import Task
 from kernelwright.records.tensor import TensorSpec
 
 INTERPRET_LIMIT_S = 120.0
+ENTRYPOINTS = "kernelwright.evaluate.entrypoints"
+COMPILING = (
+    "torch._dynamo",
+    "kernelwright.evaluate.triton.rehearsal",
+    f"{ENTRYPOINTS}.cross",
+    f"{ENTRYPOINTS}.reference",
+)
+"""Imported once by the parent of compilers and references: torch._dynamo alone takes two seconds of each child."""
+INTERPRETING = ("torch._dynamo", f"{ENTRYPOINTS}.interpreted")
+INTERPRET = {"TRITON_INTERPRET": "1"}
+"""Triton reads it when it is imported, which torch._dynamo does: the interpreter's children have a parent of their own."""
 
 
 def open_backend(cpu: Callable[[], Host]) -> "AbsentBackend":
     """See `table.Row`: NVIDIA's GPUs, compiled for by NVIDIA's compilers."""
-    return AbsentBackend(cpu(), names_for("cuda"), toolkit_versions)
+    return AbsentBackend(names_for("cuda"), toolkit_versions)
 
 
 class AbsentBackend:
@@ -47,8 +60,11 @@ class AbsentBackend:
     clock = None
     is_gpu = True
 
-    def __init__(self, host: Host, languages: tuple[str, ...], versions: Callable[[], dict[str, str]]) -> None:
-        self.host, self.languages, self._versions = host, languages, versions
+    def __init__(self, languages: tuple[str, ...], versions: Callable[[], dict[str, str]]) -> None:
+        """Start nothing yet."""
+        self.languages, self._versions = languages, versions
+        self.host = host_of(Warm(COMPILING, INDUCTOR), len(os.sched_getaffinity(0)))
+        self._interpreting = Warm(INTERPRETING, INTERPRET)
 
     def versions(self) -> dict[str, str]:
         """See `Backend.versions`: of the compilers."""
@@ -80,9 +96,9 @@ class AbsentBackend:
     def _loaded(self, trial: Trial, facts: BuildFacts) -> Iterator[Loaded]:
         """In an interpreter. What it says of the kernel is more than a process that ended."""
         session = trial.session
-        jail = trial.jail().model_copy(update={"environment": {"TRITON_INTERPRET": "1"}})
+        jail = trial.jail().model_copy(update={"environment": INTERPRET})
         with trial.timed("verify"):
-            child = CandidateProcess(self.host.warm.spawn("interpreted", at_home(jail)), INTERPRET_LIMIT_S)
+            child = CandidateProcess(self._interpreting.spawn("interpreted", at_home(jail)), INTERPRET_LIMIT_S)
         try:
             with trial.timed("verify"):
                 starts, descriptors = session.share()
@@ -109,7 +125,9 @@ class AbsentBackend:
         return unseen(trial.task, trial.candidate, build)
 
     def close(self) -> None:
-        """The host is everybody's who works on this CPU."""
+        """End its parents."""
+        self.host.close()
+        self._interpreting.close()
 
 
 def _cross_compiled(trial: Trial, host: Host) -> BuildFacts:

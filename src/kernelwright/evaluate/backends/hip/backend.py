@@ -15,7 +15,7 @@ from kernelwright.languages import names_for
 
 def open_backend(cpu: Callable[[], Host]) -> AbsentBackend:
     """See `table.Row`: assembler and linker are Triton's own, so that ROCm need not be here."""
-    return AbsentBackend(cpu(), names_for("hip"), compiler_versions)
+    return AbsentBackend(names_for("hip"), compiler_versions)
 
 
 def compiler_versions() -> dict[str, str]:
