@@ -14,7 +14,7 @@ from typing import Any
 import torch
 import train_midend
 from train_small_kit import Every, columns, waited
-from train_small_stages import STEPS, Bench, Stage
+from train_small_stages import DEEP, STEPS, Bench, Stage
 
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.errors import KernelwrightError, UsageError
@@ -73,6 +73,7 @@ class Midend(Bench):
             "warm": Stage(self.warm, "", 90),
             "sft": Stage(self.sft, "parents", 60),
             "before": Stage(lambda: self.edits("before", "midend_sft"), "sft", measure),
+            "right": Stage(self.right, "sft", START_S + 60),
             "grpo": Stage(lambda: self.reinforced("grpo", "midend", self.o.grpo_seconds), "sft", START_S + 100),
             "after": Stage(lambda: self.edits("after", "midend_grpo"), "grpo", measure),
             "raw": Stage(lambda: self.ablation("raw"), "sft", ablation + measure),
@@ -220,22 +221,45 @@ class Midend(Bench):
         self.book.put(**{name: {"steps": last.step, "samples": len(read_samples(data)), **last.figures}})
         return bool(last.step >= recipe.steps)
 
-    def reinforced(self, name: str, reward: str, seconds: float) -> bool:
-        """GRPO with this reward for so long, over as many calls as it takes."""
+    def right(self) -> bool:
+        """GRPO on whether edits are right, of many modules and none timed: nothing is paid for but whole kernels.
+
+        Verdicts are Triton's interpreter's, on the other cores. What an edit gains, `grpo` goes on with.
+        """
+        data = self.kept("data-right", self.untimed)
+        groups = self.o.right_groups
+        how = {
+            "data": str(data), "split": "heldout", "effort": "verify", "interpreted": True, "gpus": (),
+            "workers": self.o.grpo_workers or self.o.workers, "learning_rate": self.o.right_rate, "groups": groups,
+            "steps": 10 * self.o.grpo_steps, "micro_batch": min(32, groups * self.o.trajectories), "save_every": 50,
+        }  # fmt: skip
+        return self.reinforced("right", "midend", self.o.right_seconds, "midend_sft", **how)
+
+    def untimed(self) -> list[Sample]:
+        """Edits of held-out modules that no measure has and no timed practice."""
+        taken = set(self.names()) | set(self.practice())
+        free = [one for one in self.of_split("heldout") if one.task.source.name not in taken and one.depth >= DEEP]
+        drawn = random.Random(self.o.seed).sample(free, len(free))
+        return [found for one in drawn if (found := renewed(one)) is not None][: self.o.right_tasks]
+
+    def reinforced(self, name: str, reward: str, seconds: float, begin: str = "", **others: Any) -> bool:  # noqa: ANN401
+        """GRPO with this reward for so long, over as many calls as it takes; `others` are settings of the recipe."""
         spent = self.book.document.get(name, {}).get("trained_s", 0.0)
         missing = max(1.0, seconds - spent)
         given = min(missing, max(30.0, self.left - START_S))
         data = self.work / ("data-practice" if self.o.practice else "data-midend")
-        recipe = Grpo(
-            model=str(self.work / "midend_sft" / MODEL), data=str(data), role="midend", reward=reward,
-            split="heldout" if self.o.practice else "train",
-            effort="search", target=self.o.target, steps=self.o.grpo_steps, seconds=given,
-            learning_rate=self.o.grpo_rate, warmup=1, decay=False, seed=self.o.seed, groups=self.o.groups,
-            trajectories=self.o.trajectories, workers=self.o.workers, gpus=self.o.gpus, waves=self.o.waves,
-            updates=self.o.updates, ahead=self.o.ahead, negative=self.o.negative, cache=self.o.cache, save_every=2,
-            policy=POLICY, max_new_tokens=self.o.max_new_tokens,
-            micro_batch=min(16, self.o.groups * self.o.trajectories), scale="group",
-        )  # fmt: skip
+        begin = begin or ("midend_right" if self.done("right") else "midend_sft")
+        settings = {
+            "model": str(self.work / begin / MODEL), "data": str(data), "role": "midend", "reward": reward,
+            "split": "heldout" if self.o.practice else "train",
+            "effort": "search", "target": self.o.target, "steps": self.o.grpo_steps, "seconds": given,
+            "learning_rate": self.o.grpo_rate, "warmup": 1, "decay": False, "seed": self.o.seed, "groups": self.o.groups,
+            "trajectories": self.o.trajectories, "workers": self.o.workers, "gpus": self.o.gpus, "waves": self.o.waves,
+            "updates": self.o.updates, "ahead": self.o.ahead, "negative": self.o.negative, "cache": self.o.cache,
+            "save_every": 2, "policy": POLICY, "max_new_tokens": self.o.max_new_tokens,
+            "micro_batch": min(16, self.o.groups * self.o.trajectories), "scale": "group",
+        }  # fmt: skip
+        recipe = Grpo(**(settings | others))
         since, folder = time.monotonic(), self.work / f"midend_{name}"
         train(recipe, folder, Suppliers(), self.told(name))
         spent += time.monotonic() - since
