@@ -199,3 +199,8 @@ def test_what_is_cast_to_half_is_multiplied_as_half():
     assert "dtype=torch.float16" in source
     assert "input_precision" not in source
     assert families(cpp_design, "(x.half() @ w.half()).float()", *given, "cpu") == ["product"]
+    for x in ("torch.relu(x.half())", "x.half().t()", "(x * 2).half().tanh()"):
+        text = f"({x} @ w.half()).float()"
+        assert families(triton_design, text, *given, "cuda") == ["strided", "strided", "product"], x
+    narrow = ("torch.randn(64, 64).half(), torch.randn(64, 64).half()", "x, w")
+    assert families(triton_design, "torch.relu(x) @ w", *narrow, "cuda") == ["product"]

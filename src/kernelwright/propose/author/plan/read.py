@@ -18,7 +18,7 @@ from math import prod
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.builder import Arguments, Builder, Result, Value
 from kernelwright.propose.author.plan.casts import narrowed
-from kernelwright.propose.author.plan.expr import Call, Reduce, Scan, walk
+from kernelwright.propose.author.plan.expr import Call, Element, Load, Reduce, Scan, walk
 from kernelwright.propose.author.plan.losses import LOSSES
 from kernelwright.propose.author.plan.operations import POINTWISE, REDUCTIONS
 from kernelwright.propose.author.plan.orders import ORDERS
@@ -43,6 +43,8 @@ ALIASES = frozenset({
     "unfold", "diagonal",
 })  # fmt: skip
 """Operations whose result may be their operand's memory."""
+HELD = ".held"
+"""Ends the names of values that are stored."""
 STATISTICS = ("running_mean", "running_var")
 """Arguments that a norm in training mode writes to."""
 
@@ -285,8 +287,8 @@ class _Reader:
         if not isinstance(value, Value):
             return
         again = (made or _combines(value)) and self._read_again(node, value, made)
-        if again or self._multiplied(node, value) or self._is_a_narrow_factor(node):
-            spec = TensorSpec(name=f"{node.name}.held", shape=node.result[0].shape, dtype=node.result[0].dtype)
+        if again or self._multiplied(node, value) or self._is_a_narrow_factor(node, value):
+            spec = TensorSpec(name=f"{node.name}{HELD}", shape=node.result[0].shape, dtype=node.result[0].dtype)
             self.stored.append(Held(value, spec))
             self._put(self._owner(node.name), self.builder.tensor(spec))
         elif made:
@@ -314,10 +316,12 @@ class _Reader:
         products = [user for user in self._readers(node) if _as_a_function(user) in {*PRODUCTS, *CONVOLUTIONS}]
         return any(self._times(node.name, user) >= OFTEN for user in products)
 
-    def _is_a_narrow_factor(self, node: OpNode) -> bool:
-        """Whether a product on a GPU reads what was cast to half precision: tensor cores are fastest with 16 bits."""
-        wide = _packet(node) in CASTS and any(self.types[ref.ref] not in HALVES for ref in _refs(node.argument("self")))
-        if self.task.target.kind == "cpu" or not wide or node.result[0].dtype not in HALVES:
+    def _is_a_narrow_factor(self, node: OpNode, value: Value) -> bool:
+        """Whether a product on a GPU reads halves that are made of something wider: tensor cores are fastest with 16 bits."""
+        if self.task.target.kind == "cpu" or node.result[0].dtype not in HALVES:
+            return False
+        names = {one.name.removesuffix(HELD) for one in walk(value.expr) if isinstance(one, Load | Element)}
+        if all(self.types.get(name, "float16") in HALVES for name in names):
             return False
         return any(_as_a_function(user) in {*PRODUCTS, *CONVOLUTIONS} for user in self._readers(node))
 
@@ -372,7 +376,6 @@ COPIES = ("aten.clone.default", "aten.detach.default", "aten.alias.default", "at
 JOINS = ("aten.cat.default", "aten.concat.default", "aten.stack.default")
 """Operations whose results are their inputs side by side: whoever reads one looks into all of its inputs."""
 CONVOLUTIONS = tuple(op for op in WINDOWS if "conv" in op)
-CASTS = ("to", "_to_copy", "type_as")
 ADDED = ("bias", "attn_mask")
 """Arguments of products that are no factors."""
 TILE = 128
