@@ -24,7 +24,8 @@ CASES = {
     "not numbers": (
         "x.where(x < 2, x / 0 - x / 0).amax(1).isnan() * 1.0, x.where(x < 2, x / 0 - x / 0).argmin(3),"
         " F.max_pool2d(x.where(x < 2, x / 0 - x / 0), 3, 2, 1).isnan() * 1.0,"
-        " x.where(x < 2, x / 0 - x / 0).max().isnan() * 1.0, x.where(x < 2, x / 0 - x / 0).min(2)[0].isnan() * 1.0",
+        " x.where(x < 2, x / 0 - x / 0).max().isnan() * 1.0, x.where(x < 2, x / 0 - x / 0).min(2)[0].isnan() * 1.0,"
+        " x.where(x < 2, x / 0 - x / 0).cummax(3)[0].isnan() * 1.0, x.where(x < 2, x / 0 - x / 0).cummin(1)[0].isnan() * 1.0",
         "x", X,
     ),
     "norms": (

@@ -1,5 +1,7 @@
 """Where the Triton author starts, by the shape of the work."""
 
+import re
+
 import pytest
 from author_cases import case, model
 
@@ -172,3 +174,14 @@ def test_attention_by_eight_warps_in_small_steps_is_thought_slower():
     design = attention(128)
     small = design.default.model_copy(update={"block_n": 64})
     assert design.cost(small) > design.cost(design.default)
+
+
+def test_no_early_try_of_a_product_has_more_sums_than_registers():
+    """256 by 256 sums of eight warps are 256 of a thread's 255 registers."""
+    inputs = "torch.ones(4096, 64, dtype=torch.bfloat16), torch.ones(64, 2304, dtype=torch.bfloat16)"
+    design = triton_design(case(model("x @ w", inputs, arguments="x, w"), "product", "cuda").task)
+    tried = [
+        dict(re.findall(r"^(BLOCK_M|BLOCK_N|WARPS) = (\d+)$", design.write(s).source, re.M)) for s in design.tries(6)
+    ]
+    sums = [int(one["BLOCK_M"]) * int(one["BLOCK_N"]) / int(one["WARPS"]) / 32 for one in tried]
+    assert max(sums) <= 128, tried

@@ -204,3 +204,17 @@ def test_what_is_cast_to_half_is_multiplied_as_half():
         assert families(triton_design, text, *given, "cuda") == ["strided", "strided", "product"], x
     narrow = ("torch.randn(64, 64).half(), torch.randn(64, 64).half()", "x, w")
     assert families(triton_design, "torch.relu(x) @ w", *narrow, "cuda") == ["product"]
+
+
+@pytest.mark.parametrize(
+    ("forward", "position"),
+    [("x.sum(0)", "column"), ("x.softmax(0)", "column"), ("x.cumsum(0)", "column"), ("x.t() @ x", "deep")],
+)
+def test_positions_in_large_tensors_have_64_bits(forward, position, monkeypatch):
+    """Times their stride: a column of 65536 rows of as many elements is beyond what 32 bits count."""
+    task = case(model(forward, "torch.randn(128, 128)"), "large", "cuda").task
+    design = triton_design(task)
+    wide = f"tl.cast({position}, tl.int64) * 128"
+    assert wide not in design.write(design.default).source
+    monkeypatch.setattr("kernelwright.propose.author.source.tile.SMALL", 128 * 128)
+    assert wide in design.write(design.default).source

@@ -323,7 +323,8 @@ class _Reader:
         names = {one.name.removesuffix(HELD) for one in walk(value.expr) if isinstance(one, Load | Element)}
         if all(self.types.get(name, "float16") in HALVES for name in names):
             return False
-        return any(_as_a_function(user) in {*PRODUCTS, *CONVOLUTIONS} for user in self._readers(node))
+        products = [user for user in self._readers(node) if _as_a_function(user) in {*PRODUCTS, *CONVOLUTIONS}]
+        return any(node.name not in _added(product) for product in products)
 
     def _times(self, name: str, product: OpNode) -> float:
         """How often a product's tiles read each element of a factor.
@@ -331,9 +332,7 @@ class _Reader:
         A matrix of M by K is read for each of N columns, which is the root of what the sizes of the result and of the other
         factor come to over its own; so is what a convolution's filters read, and that once for each place of their window.
         """
-        added = {ref.ref for one in ADDED for ref in _refs(product.argument(one))}
-        if "add" in _packet(product):
-            added |= {ref.ref for ref in _refs(product.argument("self"))}
+        added = _added(product)
         if name in added:
             return 0
         others = [self.shapes[other] for other in _inputs(product) if other not in {name, *added}]
@@ -395,6 +394,12 @@ def _as_a_function(node: OpNode) -> str:
     """The overload that gives as a new tensor what this one gives."""
     packet = _packet(node)
     return node.op.replace(f".{packet}.", f".{packet[:-1]}.", 1) if _in_place(node) else node.op
+
+
+def _added(product: OpNode) -> set[str]:
+    """What a product adds: no factors."""
+    added = {ref.ref for one in ADDED for ref in _refs(product.argument(one))}
+    return added | {ref.ref for ref in _refs(product.argument("self"))} if "add" in _packet(product) else added
 
 
 def _combines(value: Value) -> bool:

@@ -11,6 +11,8 @@ WHOLE_LIMIT = 32768
 """Longest row, in elements, that one program holds at once."""
 SMALL_TILE = 1024
 """Elements below which a program takes several rows: with fewer, its overhead shows."""
+MOST_PARTS = 256
+"""Blocks of a row that programs share: each reads as many numbers as there are."""
 LANES = 32
 MOST_WARPS, OF_LONGEST = 16, 32
 """Warps of a program, and of one with so long a row that registers would spill."""
@@ -55,7 +57,7 @@ def triton_default(plan: Plan) -> TritonSchedule:
         return _of_everything(heavy=bool(plan.calls & HEAVY))
     if plan.flat:
         return TritonSchedule(passes="separate", block=SMALL_TILE, warps=_warps(SMALL_TILE, 8))
-    if plan.cols > WHOLE_LIMIT and plan.meets_once:
+    if _shared(plan):
         # A thread holds 32 elements of one tensor, or 16 of each.
         alone = sum(COL in tensor.along for tensor in plan.arguments) == 1
         return TritonSchedule(passes="decoupled", block=8192, warps=8 if alone else 16)
@@ -84,11 +86,22 @@ def _warps(tile: int, each: int) -> int:
     return max(4, min(most, tile // (LANES * each)))
 
 
+def _shared(plan: Plan) -> bool:
+    """Whether a row is several programs' work."""
+    return not plan.flat and plan.cols > WHOLE_LIMIT and plan.meets_once
+
+
+def _blocks(plan: Plan) -> tuple[int, ...]:
+    """Elements of a tile. Where rows are shared each program reads what all of a row's blocks came to: these are few."""
+    sizes = (512, 1024, 2048, 4096, 8192)
+    return tuple(b for b in sizes if b * MOST_PARTS >= plan.cols or b == sizes[-1]) if _shared(plan) else sizes
+
+
 def triton_space(plan: Plan) -> Space[TritonSchedule]:
     """The options that mean something for this plan, each with its values in order."""
     options = [
-        Option("block", (512, 1024, 2048, 4096, 8192), "memory"),
-        Option("warps", (2, 4, 8, 16, 32), "latency"),
+        Option("block", _blocks(plan), "memory"),
+        Option("warps", (8, 16, 32) if _shared(plan) else (2, 4, 8, 16, 32), "latency"),
         Option("grid", ("tiles", "persistent"), "latency"),
         Option("waves", (1, 2, 4, 8, 16), "latency"),
         Option("eviction", ("evict-last", "normal", "evict-first"), "memory"),

@@ -12,8 +12,8 @@ from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.triton_kernel import PATTERNS, TritonScope
 from kernelwright.propose.author.source.writer import Writer
 
-SMALL = 2**31
-"""Elements from which on a position needs 64 bits."""
+SMALL = 2**31 - 2**20
+"""Elements from which on a position needs 64 bits; the last tile reaches beyond the last element."""
 LETTERS = "ijklmnpqrstuvw"
 
 
@@ -56,7 +56,8 @@ class TileScope(TritonScope):
         return f"tl.load({tensor.identifier}_ptr + {_summand(place)}{mask})" + ("" if self.narrow else widened(tensor))
 
     def _flattened(self, index: Sequence[Expr], sizes: Sequence[int]) -> Expr:
-        return flattened(*self.shortened(index, sizes))
+        index, sizes = self.shortened(index, sizes)
+        return flattened(long_positions(index, sizes), sizes)
 
     def shortened(self, index: Sequence[Expr], sizes: Sequence[int]) -> tuple[list[Expr], list[int]]:
         """A position in a tensor, with what is `joined` as one dimension."""
@@ -151,6 +152,15 @@ def _summand(text: str) -> str:
 def large(part: Part) -> bool:
     """Whether positions need 64 bits."""
     return any(prod(e.sizes) >= SMALL for e in part.elements) or any(prod(t.shape) >= SMALL for t in part.writes)
+
+
+def long_positions(index: Sequence[Expr], sizes: Sequence[int]) -> list[Expr]:
+    """Positions along a tensor's dimensions, with 64 bits where what comes to them times their stride may need that."""
+    reach = [prod(sizes[at:]) for at in range(len(sizes))]
+    return [
+        Call("int64", (position,), "int") if count >= SMALL and not isinstance(position, Const) else position
+        for position, count in zip(index, reach, strict=True)
+    ]
 
 
 def split_position(writer: Writer, names: Names, group: Group, sizes: dict[int, int], roots: Sequence[Expr]) -> None:

@@ -35,6 +35,7 @@ PATTERNS: dict[str, str] = {
     "ge": "{0} >= {1}", "and": "{0} & {1}", "or": "{0} | {1}", "not": "~{0}",
     "quotient": "{0} // {1}", "remainder": "{0} % {1}", "int": "{0}.to(tl.int64)", "round": "_round({0})",
     "tf32": "_tf32({0})", "int32": "tl.cast({0}, tl.int32)",
+    "int64": "tl.cast({0}, tl.int64)",
     **{kind: f"tl.cast({{0}}, tl.{kind}).to(tl.int32)" for kind in ("int16", "int8", "uint8")},
     "normal_cdf": "0.5 * (1.0 + tl.erf({0} * 0.7071067811865476))", "sigmoid": "tl.sigmoid({0})",
     "float8_e4m3fn": "_float8_e4m3fn({0})", "expm1": "_expm1({0})", "log1p": "_log1p({0})", "tanh": "_tanh({0})",

@@ -11,6 +11,8 @@ PROGRAMS = 132
 """Tiles that a large device works on at once."""
 SHARED_BYTES = 200 * 1024
 """Shared memory that the loads under way may take."""
+BLOCK_BYTES = 227 * 1024
+"""Shared memory that one block may have, on sm_90."""
 Precision = Literal["tf32", "tf32x3", "bf16x6", "bf16x3", "ieee"]
 
 
@@ -87,8 +89,12 @@ def packing_of(plan: Product, schedule: ProductSchedule) -> Packing | None:
 
 def stages_that_fit(plan: Product, schedule: ProductSchedule) -> int:
     """As many stages as shared memory has room for."""
-    each = (schedule.block_m + schedule.block_n) * schedule.block_k * item_bytes(plan, schedule)
-    return max(1, min(schedule.stages, SHARED_BYTES // each))
+    return max(1, min(schedule.stages, SHARED_BYTES // slice_bytes(plan, schedule)))
+
+
+def slice_bytes(plan: Product, schedule: ProductSchedule) -> int:
+    """Shared memory of one step's slices of both factors."""
+    return (schedule.block_m + schedule.block_n) * schedule.block_k * item_bytes(plan, schedule)
 
 
 def item_bytes(plan: Product, schedule: ProductSchedule) -> int:

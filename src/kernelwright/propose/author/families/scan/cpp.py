@@ -20,6 +20,7 @@ from kernelwright.propose.author.source.writer import Writer
 BLOCK = 512
 """Elements of a row, or neighbouring rows, that are taken together."""
 LETTERS = "ijklmnpqrstuvw"
+KEEPING_NAN = {"max": "amax", "min": "amin"}
 
 
 def scan_start(plan: Scanned) -> CpuSchedule:
@@ -99,10 +100,15 @@ class _Scan:
             back = self.node.reverse
             head = f"{p} = end - 1; {p} >= begin; --{p}" if back else f"{p} = begin; {p} < end; ++{p}"
             with w.block(f"for (std::int64_t {head}) {{", "}"):
-                w.line(f"carried = {JOIN[self.node.op].format('carried', f'terms[{p} - begin]')};")
+                w.line(f"carried = {self._joined('carried', f'terms[{p} - begin]')};")
                 w.line(f"terms[{p} - begin] = {self._narrow('carried')};")
             names.values[self.node.key] = f"terms[{p} - begin]"
             self._loop(p, "begin", "end", lambda: self._store(names.inner()))
+
+    def _joined(self, carried: str, term: str) -> str:
+        """What the elements before came to, with one more. A NaN stays, as in PyTorch."""
+        op = self.node.op if self.node.kind == "int" else KEEPING_NAN.get(self.node.op, self.node.op)
+        return JOIN[op].format(carried, term)
 
     def _across(self, lane: int) -> None:
         """Neighbouring rows side by side."""
@@ -116,7 +122,7 @@ class _Scan:
         def body() -> None:
             names, sum_ = self.names.inner(), f"carried[{q} - begin]"
             (text,) = self._scope(names).write([self.node.arg])
-            w.line(f"{sum_} = {JOIN[self.node.op].format(sum_, text)};")
+            w.line(f"{sum_} = {self._joined(sum_, text)};")
             names.values[self.node.key] = self._narrow(sum_)
             self._store(names)
 

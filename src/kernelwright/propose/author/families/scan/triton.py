@@ -14,8 +14,9 @@ EMPTY = {
     "int": {"sum": "0", "prod": "1", "max": str(-(2**62)), "min": str(2**62)},
 }
 """What changes nothing."""
-JOIN = {"sum": "carried + {0}", "prod": "carried * {0}", "amax": "_larger(carried, {0})", "amin": "_smaller(carried, {0})",
-        "max": "tl.maximum(carried, {0})", "min": "tl.minimum(carried, {0})"}  # fmt: skip
+JOIN = {
+    "sum": "carried + {0}", "prod": "carried * {0}", "max": "_larger(carried, {0})", "min": "_smaller(carried, {0})",
+}  # fmt: skip
 """What the tiles before came to, with more."""
 RUNNING = {
     "sum": "tl.cumsum(terms, axis=1{0})", "prod": "tl.cumprod(terms, axis=1{0})",
