@@ -23,7 +23,7 @@ from kernelwright.propose.author.plan.expr import (
     walk,
 )
 from kernelwright.propose.author.plan.plan import WIDENED, Fusion, Output, Plan, Tensor
-from kernelwright.propose.author.schedule.triton import TritonSchedule
+from kernelwright.propose.author.schedule.triton import WHOLE_LIMIT, TritonSchedule
 from kernelwright.propose.author.source.scope import Names, Scope
 from kernelwright.propose.author.source.writer import Writer
 
@@ -298,7 +298,9 @@ class MainKernel:
     def _whole_rows(self) -> None:
         self._place("tl.arange(0, BLOCK)[None, :]")
         scope = TritonScope(self.plan, self.writer, self.names, mask="inside", hint=self._hint())
-        scope.fetch(self._ends)
+        # A thread that holds the longest rows has 64 registers: factors are read when the sums are known.
+        late = bool(self.plan.passes) and self.plan.cols > WHOLE_LIMIT // 2
+        scope.fetch([r.arg for r in self.plan.passes[0]] if late else self._ends)
         ends = [o.expr for o in self.plan.stored]
         for group in self.plan.passes:
             texts = scope.write([r.arg for r in group], later=ends)
@@ -307,6 +309,7 @@ class MainKernel:
                 self.writer.line(f"lanes = tl.where(column < cols, {text}, {START[r.op]})")
                 self.writer.line(f"{name} = {along(r.op, 'lanes', 1)}")
                 self.names.values[r.key] = name
+        scope.fetch(ends)
         self._store(scope, self.plan.stored, "at", "inside")
 
     # Rows in blocks.

@@ -14,7 +14,7 @@ UNROLLED = 16
 """Steps that are written out."""
 TILE = 1024
 """Elements of a tile that keeps enough loads under way."""
-HELD, APART = 512, 8192
+HELD, APART = 1024, 8192
 """Longest row of elements that lie apart which a program holds, and elements of it and the rows beside it."""
 MOST = 1 << 20
 """Elements of a tile, beyond which Triton compiles none."""
