@@ -10,6 +10,7 @@ is timed on this device, one kernel at a time. `--policy` takes the packaged mod
 | sft | 1 min | from a kernel with its measured profile to a faster one of the same task; held-out families are kept apart |
 | before | 2 min | --samples edits of each held-out module's slowest kernel: the gain over it, of all and of the best |
 | right | 4 min | GRPO on whether edits are right at all, of --right-tasks modules, interpreted on --grpo-workers cores |
+| after_right | 2 min | as before, other random numbers |
 | grpo | 5 min | reward `midend`: the gain over the parent, at most 3, none for a wrong kernel; on --practice other modules |
 | after | 2 min | as before, other random numbers |
 | raw | 3 min | the same GRPO for --ablation-seconds with the gain uncapped, and its gains |
@@ -119,7 +120,7 @@ def options() -> argparse.Namespace:
         "seconds": 560.0, "grpo-seconds": 300.0, "measure-seconds": 120.0, "ablation-seconds": 120.0, "parents-seconds": 240.0,
         "rate": 1e-4, "warm-rate": 5e-4, "warm-steps": 900, "warm-pairs": 8000, "grpo-rate": 3e-5, "negative": 1.0,
         "rows": 4096, "columns": 2048, "modules": 16, "heldout": 6, "variants": 4, "sft-steps": 40, "sft-batch": 16,
-        "samples": 6, "groups": 4, "trajectories": 8, "waves": 2, "grpo-steps": 60, "updates": 1, "ahead": 0,
+        "samples": 6, "groups": 4, "trajectories": 8, "waves": 1, "grpo-steps": 60, "updates": 1, "ahead": 0,
         "right-seconds": 240.0, "right-tasks": 600, "right-groups": 8, "right-rate": 3e-5, "grpo-workers": 0,
         "max-new-tokens": 1024, "max-tokens": 4096, "practice": 0, "seed": 0, "workers": 1, "lora-rank": 0, "pairs": 40_000,
     }  # fmt: skip

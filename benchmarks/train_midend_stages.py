@@ -2,10 +2,12 @@
 
 import asyncio
 import lzma
+import os
 import random
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from math import exp, log
 from pathlib import Path
 from statistics import fmean
@@ -13,11 +15,13 @@ from typing import Any
 
 import torch
 import train_midend
+import train_small_kit as kit
 from train_small_kit import Every, columns, waited
-from train_small_stages import DEEP, STEPS, Bench, Stage
+from train_small_stages import DEEP, INTERPRETED, STEPS, Bench, Stage
 
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.errors import KernelwrightError, UsageError
+from kernelwright.evaluate.backends.host import SHARED
 from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest, speedup
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
@@ -74,6 +78,7 @@ class Midend(Bench):
             "sft": Stage(self.sft, "parents", 60),
             "before": Stage(lambda: self.edits("before", "midend_sft"), "sft", measure),
             "right": Stage(self.right, "sft", START_S + 60),
+            "after_right": Stage(lambda: self.edits("after_right", "midend_right"), "right", measure),
             "grpo": Stage(lambda: self.reinforced("grpo", "midend", self.o.grpo_seconds), "sft", START_S + 100),
             "after": Stage(lambda: self.edits("after", "midend_grpo"), "grpo", measure),
             "raw": Stage(lambda: self.ablation("raw"), "sft", ablation + measure),
@@ -118,9 +123,19 @@ class Midend(Bench):
 
     def parents(self) -> bool:
         """Modules, and kernels of each with settings by chance, until there are enough or the time is over."""
+        with self.in_turn():
+            return self._parents()
+
+    def _parents(self) -> bool:
         file, judges = self.work / VARIANTS, self.judges(POLICY)
         if self.o.timed and not file.exists():
             file.write_bytes(lzma.decompress(self.o.timed.read_bytes()))
+            others = {one.attempt.evaluation.device for one in read_lines(Variant, file)} - {self.machine.device.name}
+            if others:
+                self.say(
+                    f"kernels that were timed on {', '.join(others)} are left out: this is {self.machine.device.name}"
+                )
+                file.unlink()
         end = time.monotonic() + min(self.o.parents_seconds, self.left - 40)
         try:
             with open_lines(Variant, file) as lines:
@@ -231,7 +246,9 @@ class Midend(Bench):
         how = {
             "data": str(data), "split": "heldout", "effort": "verify", "interpreted": True, "gpus": (),
             "workers": self.o.grpo_workers or self.o.workers, "learning_rate": self.o.right_rate, "groups": groups,
-            "steps": 10 * self.o.grpo_steps, "micro_batch": min(32, groups * self.o.trajectories), "save_every": 50,
+            "policy": POLICY.model_copy(update={"run_limit_s": INTERPRETED.run_limit_s}), "steps": 10 * self.o.grpo_steps,
+            "micro_batch": min(32, groups * self.o.trajectories), "save_every": 10, "waves": 1,
+            "workers_of_task": max(1, (self.o.grpo_workers or self.o.workers) // groups),
         }  # fmt: skip
         return self.reinforced("right", "midend", self.o.right_seconds, "midend_sft", **how)
 
@@ -240,7 +257,8 @@ class Midend(Bench):
         taken = set(self.names()) | set(self.practice())
         free = [one for one in self.of_split("heldout") if one.task.source.name not in taken and one.depth >= DEEP]
         drawn = random.Random(self.o.seed).sample(free, len(free))
-        return [found for one in drawn if (found := renewed(one)) is not None][: self.o.right_tasks]
+        short = kit.short(self.work / "midend_sft" / MODEL, drawn[: 2 * self.o.right_tasks], self.o.max_new_tokens)
+        return [found for one in short if (found := renewed(one)) is not None][: self.o.right_tasks]
 
     def reinforced(self, name: str, reward: str, seconds: float, begin: str = "", **others: Any) -> bool:  # noqa: ANN401
         """GRPO with this reward for so long, over as many calls as it takes; `others` are settings of the recipe."""
@@ -248,12 +266,14 @@ class Midend(Bench):
         missing = max(1.0, seconds - spent)
         given = min(missing, max(30.0, self.left - START_S))
         data = self.work / ("data-practice" if self.o.practice else "data-midend")
-        begin = begin or ("midend_right" if self.done("right") else "midend_sft")
+        begun = self.book.document.get("begun_with", {})
+        begin = begin or begun.get(name) or ("midend_right" if self.done("right") else "midend_sft")
+        self.book.put(begun_with={**begun, name: begin})
         settings = {
             "model": str(self.work / begin / MODEL), "data": str(data), "role": "midend", "reward": reward,
             "split": "heldout" if self.o.practice else "train",
             "effort": "search", "target": self.o.target, "steps": self.o.grpo_steps, "seconds": given,
-            "learning_rate": self.o.grpo_rate, "warmup": 1, "decay": False, "seed": self.o.seed, "groups": self.o.groups,
+            "learning_rate": self.o.grpo_rate, "decay": False, "seed": self.o.seed, "groups": self.o.groups,
             "trajectories": self.o.trajectories, "workers": self.o.workers, "gpus": self.o.gpus, "waves": self.o.waves,
             "updates": self.o.updates, "ahead": self.o.ahead, "negative": self.o.negative, "cache": self.o.cache,
             "save_every": 2, "policy": POLICY, "max_new_tokens": self.o.max_new_tokens,
@@ -261,12 +281,13 @@ class Midend(Bench):
         }  # fmt: skip
         recipe = Grpo(**(settings | others))
         since, folder = time.monotonic(), self.work / f"midend_{name}"
-        train(recipe, folder, Suppliers(), self.told(name))
+        with nullcontext() if recipe.interpreted else self.in_turn():
+            train(recipe, folder, Suppliers(), self.told(name))
         spent += time.monotonic() - since
         made = steps(folder)
         told = {"steps": made[-1].step, "trained_s": spent, "waited_share": waited(made)}
         self.book.put(**{name: {**told, **columns(made, (*STEPS, "speedup"))}})
-        return bool(made[-1].step >= recipe.steps or given == missing)
+        return bool(made[-1].step >= recipe.steps or missing - given < START_S)
 
     def ablation(self, name: str) -> bool:
         """GRPO with another reward, and its edits of held-out modules."""
@@ -284,7 +305,8 @@ class Midend(Bench):
         network.model.to("cuda" if torch.cuda.is_available() else "cpu")
         how = Sampling(self.o.samples, 1.0, self.o.max_new_tokens, 64, len(name), self.o.cache)
         try:
-            found = self.loop.run(judge_all(environment, tasks, draw(network, environment, tasks, how)))
+            with self.in_turn():
+                found = self.loop.run(judge_all(environment, tasks, draw(network, environment, tasks, how)))
         finally:
             self.loop.run(judges.close())
         gains = [
@@ -311,6 +333,16 @@ class Midend(Bench):
         )  # fmt: skip
         self.say(f"{name}: {self.book.document[name]}")
         return True
+
+    @contextmanager
+    def in_turn(self) -> Iterator[None]:
+        """Workers that are started within it take turns on the device: one kernel is timed at a time."""
+        os.environ[SHARED] = str(self.work / "device.lock")
+        try:
+            yield
+        finally:
+            # What interprets has no device: its workers would wait for one another.
+            os.environ.pop(SHARED)
 
     def over_before(self, logs: dict[str, float]) -> dict[str, float] | None:
         """How many times the gain of the policy before GRPO these gains are, with the 95 % interval, task by task."""

@@ -34,10 +34,12 @@ MOST_PARTS = 5
 PAGES = "pages.tar.gz"
 AT_ONCE = 16
 """Rows that a model reads at once."""
+SHORT = 0.9
+"""Of the longest reply: what a kernel may take, of modules that GRPO practises on."""
 LEAST_S = 40.0
 """Nothing is begun with less."""
 MOST_FAILURES = 2
-"""Of one stage in a call: after that it would only fail again."""
+"""Of one stage in a call, after which the others go on without it; where it is asked for by name it would only fail again."""
 GRACE_S = 20.0
 """What a call may take beyond its time before it is killed."""
 
@@ -98,7 +100,7 @@ def supervise(script: str, asked: argparse.Namespace, name: str) -> int:
     """
     since, stages = time.monotonic(), Counter[str]()
     end = since + asked.seconds
-    while (left := end - time.monotonic()) > LEAST_S and max(stages.values(), default=0) < MOST_FAILURES:
+    while (left := end - time.monotonic()) > LEAST_S and max(stages.values(), default=0) <= MOST_FAILURES:
         command = [sys.executable, script, *sys.argv[1:], "--child", f"--seconds={left}"]
         status = ended(subprocess.Popen(command, start_new_session=True), left + GRACE_S)
         if status == 0:
@@ -227,7 +229,8 @@ def gained(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any
     }
     if "pass@1" in found:
         now, then = ({t: n / one["pass@1"]["samples"] for t, n in one["tasks"].items()} for one in (after, before))
-        found["pass@1 interval"] = interval([now[t] - then[t] for t in sorted(now.keys() & then.keys())])
+        both = [now[t] - then[t] for t in sorted(now.keys() & then.keys())]
+        found |= {"pass@1": fmean(both), "pass@1 interval": interval(both)} if both else {}
     return found
 
 
@@ -241,6 +244,15 @@ def waited(made: Sequence[Any]) -> float | None:
     figures = [one.figures for one in made]
     spent = sum(one.get("step seconds", 0.0) for one in figures)
     return sum(one.get("waited seconds", 0.0) for one in figures) / spent if spent else None
+
+
+def short(model: Path, samples: "Sequence[Sample]", longest: int) -> "list[Sample]":
+    """Those whose known kernel is well below the longest reply, in tokens: a group that is cut off teaches nothing."""
+    from kernelwright.train.engine.network import open_network  # noqa: PLC0415
+
+    tokenizer = open_network(str(model)).tokenizer
+    sizes = [len(tokenizer(one.candidate.source)["input_ids"]) for one in samples]
+    return [one for one, size in zip(samples, sizes, strict=True) if size <= SHORT * longest] or list(samples)
 
 
 def likelihoods(model: Path, samples: "Sequence[Sample]") -> list[float]:

@@ -42,6 +42,8 @@ from kernelwright.train.recipe import MODEL, Grpo, Progress, Sft
 from kernelwright.train.session import open_judges, steps, train
 
 POLICY = Policy(compile_limit_s=40.0, seeds=3)
+INTERPRETED = POLICY.model_copy(update={"run_limit_s": 5.0})
+"""Of verdicts in the interpreter: one that never ends holds its worker, and in the end the trainer, for twenty seconds."""
 START_S = 45.0
 """What loading, admitting and saving take beside GRPO's steps."""
 OPEN_TASKS = 40
@@ -109,15 +111,12 @@ class Bench:
         self.loop = Loop()
 
     def take(self, known: dict[str, Any]) -> None:
-        """What an earlier call measured of the same policy before GRPO.
-
-        Raises:
-            SystemExit: on another kind of device.
-        """
+        """What an earlier call measured of the same policy before GRPO, on the same kind of device."""
         if known["device"] != self.book.document["device"]:
-            raise SystemExit(
-                f"what is known was measured on {known['device']}, and this is {self.book.document['device']}"
+            self.say(
+                f"what is known was measured on {known['device']}, and is left out: this is {self.book.document['device']}"
             )
+            return
         self.book.put(before=known["before"], author=known["author"], done=["before"])
 
     @property
@@ -134,8 +133,8 @@ class Bench:
             "forms": Stage(lambda: self.measure("forms", "sft", OTHER_FORM), "sft", measure),
             "grpo": Stage(self.grpo, "sft", START_S + 100),
             "after": Stage(lambda: self.measure("after", "grpo"), "grpo", measure),
-            "cheats": Stage(self.cheats, "", 50),
-            "mse": Stage(self.mse, "sft", 60),
+            "cheats": Stage(self.cheats, "", 90),
+            "mse": Stage(self.mse, "sft", 100),
             "pairs": Stage(self.pairs, "", 60),
             "without_sft": Stage(self.without_sft, "sft", self.o.ablation_seconds + START_S),
         }
@@ -220,7 +219,9 @@ class Bench:
         """
         measured = {one.family for any_file in (False, True) for one in self.unseen(any_file)[:MEASURED]}
         deep = [one for one in self.unseen(any_file=True) if one.depth >= DEEP and one.family not in measured]
-        drawn = random.Random(self.o.seed).sample(deep, min(self.o.candidates, len(deep)))
+        drawn = kit.short(
+            model, random.Random(self.o.seed).sample(deep, min(self.o.candidates, len(deep))), self.o.max_new_tokens
+        )
         sure = [math.exp(found) for found in kit.likelihoods(model, drawn)]
         unsure = [one for one, found in zip(drawn, sure, strict=True) if UNSURE[0] < found < UNSURE[1]]
         self.book.put(practice={"looked_at": len(drawn), "likelihood": fmean(sure or [0.0]), "unsure": len(unsure)})
@@ -306,8 +307,8 @@ class Bench:
             }
         )  # fmt: skip
         self.export("grpo")
-        # A run that was given all the time ends before the step for which there is none.
-        return bool(made[-1].step >= recipe.steps or given == missing)
+        # A run that was given all the time ends before the step for which there is none, and a rest is not worth a start.
+        return bool(made[-1].step >= recipe.steps or missing - given < START_S)
 
     def recipe(self, model: Path, seconds: float) -> Grpo:
         """The recipe of reinforcement learning, from this model."""
@@ -316,15 +317,19 @@ class Bench:
         return Grpo(
             model=str(model), data=str(data), split=tasks[0].split,
             steps=self.o.grpo_steps, seconds=seconds,
-            learning_rate=self.o.grpo_rate, forms=self.o.forms, warmup=1, decay=False, reward="frontend", effort="verify",
+            learning_rate=self.o.grpo_rate, forms=self.o.forms, decay=False, reward="frontend", effort="verify",
             target=self.o.target, interpreted=self.o.interpreted,
             lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.o.cache,
             groups=self.o.groups, trajectories=self.o.trajectories, workers=workers,
-            workers_of_task=max(1, min(OPEN_TASKS // len(tasks), workers)), ahead=self.o.ahead, updates=self.o.updates,
+            workers_of_task=self.workers_of_task(len(tasks), workers), ahead=self.o.ahead, updates=self.o.updates,
             beta=self.o.beta, negative=self.o.negative, max_new_tokens=self.o.max_new_tokens,
-            save_every=self.o.save_every, policy=POLICY,
+            save_every=self.o.save_every, policy=INTERPRETED if self.o.interpreted else POLICY,
             micro_batch=min(32, self.o.groups * self.o.trajectories), scale=self.o.scale, gpus=self.o.gpus,
         )  # fmt: skip
+
+    def workers_of_task(self, tasks: int, workers: int) -> int:
+        """How many a task is dealt out to. A worker interprets one kernel after another, and holds nothing of the device."""
+        return max(1, min(workers // self.o.groups if self.o.interpreted else OPEN_TASKS // tasks, workers))
 
     def without_sft(self) -> bool:
         """GRPO from the model before its fine-tuning."""

@@ -8,7 +8,7 @@ on while other replies are judged.
 import asyncio
 from collections.abc import Iterable
 
-from kernelwright.errors import RefereeError, TaskError, UsageError
+from kernelwright.errors import MachineError, RefereeError, TaskError, UsageError
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.policy import Effort
@@ -44,7 +44,7 @@ async def admitted(samples: Iterable[Sample], target: Target, judges: Judges) ->
     async def one(assignment: Assignment) -> Assignment | None:
         try:
             task = await judges.admit(assignment.task.source, target)
-        except (TaskError, RefereeError):
+        except (TaskError, RefereeError, MachineError):
             return None
         return assignment.model_copy(update={"task": task})
 
@@ -83,7 +83,7 @@ class Admitting:
     async def _admit(self, task: Task) -> Task | None:
         try:
             found = await self._judges.admit(task.source, self._target)
-        except (TaskError, RefereeError) as error:
+        except (TaskError, RefereeError, MachineError) as error:
             self._refused.append(str(error))
             return None
         self._admitted += 1

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from kernelwright.records.names import LanguageName
 
 
+UNCHANGED = "it is the kernel that was to be changed, and nothing in it is"
+
+
 class Judge(Protocol):
     """Whoever answers with verdicts, such as `judges.Judges`."""
 
@@ -142,15 +145,18 @@ class Episode:
         parent = self.attempts[-1] if self.attempts else None
         source = parent.proposal.candidate.source if parent else ""
         found = parse(ChatReply(text=reply, finish="length" if cut else "stop", model="policy"), self.language, source)
-        evaluation = await self._judged(found)
+        evaluation = await self._judged(found, source)
         if evaluation is None:
             return Step((), None, terminated=False, truncated=True, info={"outcome": "unjudged"})
         return self._told(found, evaluation, parent)
 
-    async def _judged(self, found: Kernel | NoKernel) -> Evaluation | None:
+    async def _judged(self, found: Kernel | NoKernel, source: str) -> Evaluation | None:
         if isinstance(found, NoKernel):
             return Refused(reason=found.reason)
         e = self._environment
+        # Otherwise a mid-end would be paid for the surest edit of all.
+        if e.settings.role == "midend" and found.candidate.source.strip() == source.strip():
+            return Refused(reason=UNCHANGED)
         return await e.judge.judge(self._task, found.candidate, e.settings.effort)
 
     def _told(self, found: Kernel | NoKernel, evaluation: Evaluation, parent: Attempt | None) -> Step:

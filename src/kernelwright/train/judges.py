@@ -76,6 +76,7 @@ class Judges:
         Raises:
             TaskError: it cannot be judged.
             RefereeError: the referee broke, twice.
+            MachineError: nor could a worker be started.
         """
         return await self._ask(source, lambda evaluator: evaluator.admit(source, target))
 
@@ -93,7 +94,7 @@ class Judges:
             place = self._place(seat)
             try:
                 return await question(place.evaluator)
-            except RefereeError:
+            except (RefereeError, MachineError):
                 self._replace(seat, place)
                 if last:
                     raise

@@ -6,13 +6,14 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
 from train_midend import raw_gain, retuned, spread, ungated_gain
-from train_small_kit import PAGES, Book, ended, export, failed, gained, hacks, keep_pages, restore, waited
+from train_small_kit import PAGES, Book, ended, export, failed, gained, hacks, keep_pages, restore, short, waited
 
 from kernelwright.testing.samples import sample_evaluation, sample_measured
 from kernelwright.train.engine.small import make_small
@@ -96,6 +97,8 @@ def test_what_was_gained_is_told_where_both_were_measured():
     before = {"pass@1": {"rate": 0.25, "samples": 8}, "pass@8": {"rate": 0.5}, "tasks": {"a": 2, "b": 2, "c": 2}}
     after = {"pass@1": {"rate": 0.75, "samples": 8}, "tasks": {"a": 6, "b": 6, "d": 6}}
     assert gained(before, after) == {"pass@1": 0.5, "pass@1 interval": (0.5, 0.5)}
+    others = after | {"tasks": {"a": 6, "d": 8}, "pass@1": {"rate": 0.875, "samples": 8}}
+    assert gained(before, others)["pass@1"] == 0.5  # of "a" alone
     assert gained({}, before) == {}
 
 
@@ -130,7 +133,7 @@ def test_gains_have_a_geometric_mean():
     assert spread([]) == {}
 
 
-def test_what_a_policy_scored_before_is_taken_from_the_same_kind_of_device_alone(tmp_path):
+def test_what_a_policy_scored_before_is_taken_from_the_same_kind_of_device_alone(tmp_path, monkeypatch):
     from train_small_stages import Bench  # noqa: PLC0415  loads torch
 
     known = {"device": "H100", "before": {"pass@1": {"rate": 0.8}}, "author": {"kernels": 46, "right": 46}, "runs": []}
@@ -140,6 +143,17 @@ def test_what_a_policy_scored_before_is_taken_from_the_same_kind_of_device_alone
     bench.take(known)
     assert bench.done("before")
     assert bench.book.document["before"] == known["before"]
+    bench.book = Book(tmp_path / "out", tmp_path / "other", "train-small-x.json")
     bench.book.put(device="H200")
-    with pytest.raises(SystemExit, match="measured on H100, and this is H200"):
-        bench.take(known)
+    said = []
+    monkeypatch.setattr(Bench, "say", lambda self, words: said.append(words))
+    bench.take(known)
+    assert not bench.done("before")
+    assert said == ["what is known was measured on H100, and is left out: this is H200"]
+
+
+def test_modules_whose_kernel_is_nearly_too_long_are_left_out(tmp_path):
+    make_small(tmp_path, [MODULE] * 4, "1M", 300, 0)
+    long, brief = (SimpleNamespace(candidate=SimpleNamespace(source=MODULE * n)) for n in (40, 1))
+    assert short(tmp_path, [long, brief], 400) == [brief]
+    assert short(tmp_path, [long], 400) == [long]  # better than none

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from kernelwright.errors import RefereeError, TaskError, UsageError
+from kernelwright.records.attempt import Proposal
 from kernelwright.records.evaluation import Suspect
 from kernelwright.records.task import Target
 from kernelwright.testing.samples import sample_attempt, sample_evaluation, sample_task
@@ -87,6 +88,21 @@ def test_the_mid_end_begins_with_a_measured_kernel():
     environment = Environment([], Says(), Settings(role="midend", reward="midend"))
     prompt = environment.opening(Assignment(task=TASK, parent=sample_attempt(0)))
     assert "tune what is there" in prompt[1].text
+
+
+def test_an_edit_that_changes_nothing_is_refused_unjudged():
+    """It would be the surest way not to lose."""
+    source = REPLY.removeprefix("```cpp\n").removesuffix("\n```")
+    kernel = sample_attempt(0).proposal.candidate.model_copy(update={"source": source})
+    parent = sample_attempt(0).model_copy(update={"proposal": Proposal(candidate=kernel)})
+    assignment = Assignment(task=TASK, parent=parent)
+    environment = Environment([], Says(), Settings(role="midend", reward="midend"))
+    _, (step,) = play(environment, REPLY, assignment=assignment)
+    assert (step.info["outcome"], step.reward) == ("refused", 0.0)
+    assert "nothing in it is" in step.info["attempt"].evaluation.reason
+    paid = Environment([], Says(sample_evaluation("measured", 2.0)), Settings(role="midend", reward="midend"))
+    _, (step,) = play(paid, REPLY.replace("{}", "{ out[0] = x[0]; }"), assignment=assignment)
+    assert step.reward == pytest.approx(1.0)
 
 
 def test_tasks_are_found_by_split_and_index():

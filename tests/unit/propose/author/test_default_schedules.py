@@ -190,10 +190,8 @@ def test_no_early_try_of_a_product_has_more_sums_than_registers():
 @pytest.mark.parametrize(("columns", "late"), [(8192, False), (32768, True)])
 def test_factors_of_the_longest_rows_are_read_when_their_sums_are_known(columns, late):
     """1024 threads have 64 registers each: with 32 elements of the row and of each factor they spilled 436 bytes."""
-    task = case(
-        model(f"F.layer_norm(x, ({columns},), w, w + 1)", f"torch.randn(2, {columns}), torch.ones({columns})", arguments="x, w"),
-        "norm", "cuda",
-    ).task  # fmt: skip
-    design = triton_design(task)
+    inputs = f"torch.randn(2, {columns}), torch.ones({columns})"
+    source = model(f"F.layer_norm(x, ({columns},), w, w + 1)", inputs, arguments="x, w")
+    design = triton_design(case(source, "norm", "cuda").task)
     source = design.write(design.default).source
     assert (source.index("tl.load(w_ptr") > source.rindex("tl.sum")) is late

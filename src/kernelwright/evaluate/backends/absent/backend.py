@@ -35,7 +35,8 @@ from kernelwright.records.profile import Ceilings, Profile, compiled
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import TensorSpec
 
-INTERPRET_LIMIT_S = 120.0
+SLOWER = 4.0
+"""How many times as long as on its device a call may take in an interpreter, at a size that it can bear."""
 ENTRYPOINTS = "kernelwright.evaluate.entrypoints"
 COMPILING = (
     "torch._dynamo",
@@ -96,9 +97,10 @@ class AbsentBackend:
     def _loaded(self, trial: Trial, facts: BuildFacts) -> Iterator[Loaded]:
         """In an interpreter. What it says of the kernel is more than a process that ended."""
         session = trial.session
+        limit_s = SLOWER * trial.policy.run_limit_s
         jail = trial.jail().model_copy(update={"environment": INTERPRET})
         with trial.timed("verify"):
-            child = CandidateProcess(self._interpreting.spawn("interpreted", at_home(jail)), INTERPRET_LIMIT_S)
+            child = CandidateProcess(self._interpreting.spawn("interpreted", at_home(jail)), limit_s)
         try:
             with trial.timed("verify"):
                 starts, descriptors = session.share()
@@ -116,7 +118,7 @@ class AbsentBackend:
         except ChildRaisedError as raised:
             raise OutcomeReached(_fault(trial, raised, facts)) from None
         except ChildSlowError:
-            raise OutcomeReached(TimedOut(stage=trial.stage, limit_s=INTERPRET_LIMIT_S)) from None
+            raise OutcomeReached(TimedOut(stage=trial.stage, limit_s=limit_s)) from None
         finally:
             child.close()
 
