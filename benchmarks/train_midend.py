@@ -126,6 +126,7 @@ def options() -> argparse.Namespace:
     }  # fmt: skip
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=type(value), default=value)
+    found.set_defaults(known=None)  # of the frontend alone
     return found.parse_args()
 
 
