@@ -195,3 +195,9 @@ def test_factors_of_the_longest_rows_are_read_when_their_sums_are_known(columns,
     design = triton_design(case(source, "norm", "cuda").task)
     source = design.write(design.default).source
     assert (source.index("tl.load(w_ptr") > source.rindex("tl.sum")) is late
+
+
+@pytest.mark.parametrize(("axis", "rows", "block"), [(2, 16, 128), (1, 32, 64), (0, 32, 4)])
+def test_a_scan_takes_as_many_rows_as_memory_hands_out_at_once_where_their_elements_lie_apart(axis, rows, block):
+    start = triton_design(case(model(f"x.cumsum({axis})", "torch.randn(4, 100, 128)"), "scan", "cuda").task).default
+    assert (start.rows, start.block) == (rows, block)

@@ -318,7 +318,7 @@ class _Reader:
 
     def _is_a_narrow_factor(self, node: OpNode, value: Value) -> bool:
         """Whether a product on a GPU reads halves that are made of something wider: tensor cores are fastest with 16 bits."""
-        if self.task.target.kind == "cpu" or node.result[0].dtype not in HALVES:
+        if self.task.target.kind == "cpu" or not node.result or node.result[0].dtype not in HALVES:
             return False
         names = {one.name.removesuffix(HELD) for one in walk(value.expr) if isinstance(one, Load | Element)}
         if all(self.types.get(name, "float16") in HALVES for name in names):

@@ -4,9 +4,11 @@ A program takes whole rows, block after block, and carries what the blocks befor
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from math import prod
 
 from kernelwright.propose.author.families.family import Match
-from kernelwright.propose.author.families.strided.plan import merged
+from kernelwright.propose.author.families.strided.plan import merged, stride
 from kernelwright.propose.author.plan.expr import Scan, walk
 from kernelwright.propose.author.plan.program import Part, heavies
 
@@ -28,6 +30,15 @@ class Scanned:
     def length(self) -> int:
         """Elements of a row."""
         return self.part.sizes[self.node.axis]
+
+    @cached_property
+    def apart(self) -> bool:
+        """Whether elements of a row lie apart in what is read most, and those of neighbouring rows beside each other."""
+        if not self.rows or not self.part.elements:
+            return False
+        most = max(self.part.elements, key=lambda element: prod(element.sizes))
+        along, beside = (stride(most, axis, self.part.sizes) for axis in (self.node.axis, self.rows[-1]))
+        return along != 1 and beside == 1
 
 
 def matched(part: Part) -> Match | None:

@@ -7,6 +7,8 @@ from kernelwright.records.base import Record
 WHOLE_LIMIT = 8192
 """Longest block that one program holds."""
 TILE = 2048
+BESIDE = 32
+"""Rows that a program takes where their elements lie apart: a load of 128 bytes is of as many rows."""
 
 
 class ScanSchedule(Record):
@@ -20,7 +22,10 @@ class ScanSchedule(Record):
 
 
 def scan_default(plan: Scanned) -> ScanSchedule:
-    """Whole rows where they fit."""
+    """Whole rows where they fit; of rows whose elements lie apart, as many as a line of memory has elements."""
+    if plan.apart:
+        block = min(TILE // BESIDE, 1 << (plan.length - 1).bit_length())
+        return ScanSchedule(rows=min(BESIDE, 1 << (plan.row_count - 1).bit_length()), block=block)
     block = min(WHOLE_LIMIT, 1 << (plan.length - 1).bit_length())
     rows = min(max(1, TILE // block), 1 << max(0, plan.row_count - 1).bit_length())
     return ScanSchedule(rows=rows, block=block, warps=8 if rows * block >= 4096 else 4)
@@ -28,9 +33,10 @@ def scan_default(plan: Scanned) -> ScanSchedule:
 
 def scan_space(plan: Scanned) -> list[Option]:
     """The options that mean something for this plan."""
-    blocks = tuple(b for b in (256, 512, 1024, 2048, 4096, 8192) if b < 2 * plan.length) or (256,)
+    sizes = (16, 32, 64, 128, 256) if plan.apart else (256, 512, 1024, 2048, 4096, 8192)
+    blocks = tuple(b for b in sizes if b < 2 * plan.length) or (sizes[0],)
     return [
-        Option("rows", (1, 2, 4, 8, 16), "latency"),
+        Option("rows", (8, 16, 32, 64, 128) if plan.apart else (1, 2, 4, 8, 16), "latency"),
         Option("block", blocks, "memory"),
         Option("warps", (2, 4, 8, 16), "latency"),
     ]
