@@ -242,13 +242,13 @@ class Midend(Bench):
         Verdicts are Triton's interpreter's, on the other cores. What an edit gains, `grpo` goes on with.
         """
         data = self.kept("data-right", self.untimed)
-        groups = self.o.right_groups
+        groups, workers = self.o.right_groups, self.o.grpo_workers or self.o.workers
         how = {
             "data": str(data), "split": "heldout", "effort": "verify", "interpreted": True, "gpus": (),
-            "workers": self.o.grpo_workers or self.o.workers, "learning_rate": self.o.right_rate, "groups": groups,
+            "workers": workers, "learning_rate": self.o.right_rate, "groups": groups,
             "policy": POLICY.model_copy(update={"run_limit_s": INTERPRETED.run_limit_s}), "steps": 10 * self.o.grpo_steps,
-            "micro_batch": min(32, groups * self.o.trajectories), "save_every": 10, "waves": 1,
-            "workers_of_task": max(1, (self.o.grpo_workers or self.o.workers) // groups),
+            "micro_batch": min(32, groups * self.o.trajectories), "save_every": 10,
+            "workers_of_task": max(1, workers // groups),
         }  # fmt: skip
         return self.reinforced("right", "midend", self.o.right_seconds, "midend_sft", **how)
 
