@@ -9,9 +9,10 @@ anew, head to head.
 Several referees work on one device, each on a task of its own. What needs no clock they do side by side: admission,
 torch.compile's own compiling, whether the kernels are right. Then nothing runs but one comparison after the other, in each of
 which eager, `torch.compile` and the kernel take turns. A row is written as soon as it is known, `--seconds` ends the pass, and
-the same command goes on where it ended; `--only WORD` takes tasks with the word in their name, anew. `--steps second` asks of
-each task that has a best how near that schedule comes to the best of another size. With several GPUs each takes a part:
-`CUDA_VISIBLE_DEVICES=1 python benchmarks/author.py --part 2/2 …`; `--out FILE --join PART…` puts their files together.
+the same command goes on where it ended, with another driver too; `--only WORD` takes tasks with the word in their name, anew.
+`--steps second` asks of each task that has a best how near that schedule comes to the best of another size. With several GPUs
+each takes a part: `CUDA_VISIBLE_DEVICES=1 python benchmarks/author.py --part 2/2 …`; `--out FILE --join PART…` joins their
+files, and of two rows of one task takes the later file's.
 """
 
 import argparse
@@ -34,6 +35,7 @@ from kernelwright.errors import KernelwrightError, ProposeError, TaskError
 from kernelwright.evaluate.referee import Referee
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import TaskSource
+from kernelwright.store.files import write_whole
 
 STEPS = ("default", "inductor", "tries", "final")
 SECOND = "second"
@@ -44,8 +46,8 @@ WORKERS = {"cpu": 1, "cuda": 4}
 """Referees by kind of device: the tasks of so many fit its memory together."""
 LONGEST_S = 100.0
 """What a task may take in one stage of a step before it is given up."""
-SAME = ("device", "versions", "target", "size")
-"""What rows of one file have in common."""
+SAME, VERSIONS = ("device", "target", "size"), ("torch", "triton")
+"""What rows of one file have in common, and which versions: kernels and drivers of machines change between leases."""
 CUT_S, LEAST_S = 45.0, 10.0
 """How much later than the pass a stage may end, and what it gets in any case."""
 
@@ -62,6 +64,8 @@ class Pass:
         self.crew = [Referee(self.policy) for _ in range(arguments.workers or WORKERS.get(self.target.kind, 1))]
         self.head: Row = {}
         self.rows: dict[str, Row] = {}
+        self.anew: set[str] = set()
+        """Tasks whose rows are to be replaced."""
         self.alone: list[Listed] = []
         """Tasks for which there is no memory beside others."""
 
@@ -72,8 +76,8 @@ class Pass:
             found = provenance(await self.crew[0].environment(self.target))
             self.head = {**found, "target": self.target.name, "size": self.arguments.size, "copy_gbps": gbps}
             self.rows = known(self.out, self.head)
-            for task in self.tasks if self.arguments.only and STEPS[0] in self.arguments.steps else ():
-                self.rows.pop(task.name, None)
+            if self.arguments.only and STEPS[0] in self.arguments.steps:
+                self.anew = {task.name for task in self.tasks}
             for step in self.arguments.steps:
                 await self._step(step)
         finally:
@@ -92,7 +96,7 @@ class Pass:
             await self._windows(self.crew[:1], alone, step)
 
     def _wanted(self, task: Listed, step: str) -> bool:
-        row = self.rows.get(task.name)
+        row = None if task.name in self.anew else self.rows.get(task.name)
         if row is None or step == "default":
             return row is None and step == "default"
         if step == "inductor":
@@ -116,7 +120,8 @@ class Pass:
 
     def _work(self, referee: Referee, task: Listed, step: str, beside: bool) -> Work:
         size = "full" if self.arguments.size == "large" and task.name.startswith("field/") else self.arguments.size
-        row: Row = {"task": task.name, "family": task.family, "steps": [], **self.rows.get(task.name, {})}
+        known = {} if task.name in self.anew else self.rows.get(task.name, {})
+        row: Row = {"task": task.name, "family": task.family, "steps": [], **known, "commit": self.head["commit"]}
         tries, gbps = self.arguments.tries, float(str(self.head["copy_gbps"]))
         source = halved(task.source(size)) if step == SECOND else task.source(size)
         return Work(referee, source, self.target, step, row, tries, gbps, beside)
@@ -151,16 +156,18 @@ class Pass:
             self.alone.append(next(task for task in self.tasks if task.name == name))
             return
         self.rows[name] = work.row
+        self.anew.discard(name)
         sys.stdout.write(line(work.row, work.step))
         sys.stdout.flush()
-        rows = list(self.rows.values())
         self.out.parent.mkdir(parents=True, exist_ok=True)
-        self.out.write_text(json.dumps({**self.head, "rows": rows}, indent=1) + "\n")
+        write_whole(self.out, json.dumps({**self.head, "rows": list(self.rows.values())}, indent=1) + "\n")
 
 
 def full(row: Row) -> bool:
-    """Whether a kernel found no memory: beside other tasks that says nothing about it."""
-    return row.get("outcome") in ("build_failed", "crashed") and "PYTORCH_CUDA_ALLOC_CONF" in json.dumps(row)
+    """Whether a kernel, or a baseline, found no memory: beside other tasks that says nothing about it."""
+    if "no device memory" in json.dumps(row.get("missing", "")):
+        return True
+    return row.get("outcome") in ("build_failed", "crashed") and "_ALLOC_CONF" in json.dumps(row)
 
 
 def tasks_of(folder: str) -> list[Listed]:
@@ -176,24 +183,37 @@ def halved(source: TaskSource) -> TaskSource:
 
 
 def known(out: Path, head: Row) -> dict[str, Row]:
-    """Rows of an earlier pass on the same device, at the same size, with the same versions."""
-    document = json.loads(out.read_text()) if out.exists() else {"rows": []}
-    same = all(document.get(name) == head[name] for name in SAME)
-    return {row["task"]: row for row in document["rows"]} if same else {}
+    """Rows of an earlier pass on such a device, at the same size.
+
+    Raises:
+        SystemExit: the file is of another: its rows would be lost.
+    """
+    document = json.loads(out.read_text()) if out.exists() else {**head, "rows": []}
+    if not alike(document, head):
+        raise SystemExit(f"{out} is of another device, size or version: name another file with --out")
+    return {row["task"]: row for row in document["rows"]}
+
+
+def alike(one: Row, other: Row) -> bool:
+    """Whether rows of both may stand in one file."""
+    mine, theirs = one["versions"], other["versions"]
+    assert isinstance(mine, dict)
+    assert isinstance(theirs, dict)
+    return all(one[name] == other[name] for name in SAME) and all(mine[name] == theirs[name] for name in VERSIONS)
 
 
 def joined(parts: Sequence[Path], out: Path) -> list[Row]:
-    """The rows of several parts, written as one file with the first one's head.
+    """The rows of several parts, written as one file with the last one's head.
 
     Raises:
         SystemExit: they are of different devices, versions or sizes.
     """
-    first, *others = (json.loads(file.read_text()) for file in parts)
-    if any(one[name] != first[name] for one in others for name in SAME):
-        raise SystemExit(f"these files differ in {', '.join(SAME)}: they are no parts of one pass")
-    rows = [row for one in (first, *others) for row in one["rows"]]
-    out.write_text(json.dumps({**first, "rows": rows}, indent=1) + "\n")
-    return rows
+    documents = [json.loads(file.read_text()) for file in parts if file.exists()]
+    if not all(alike(one, documents[0]) for one in documents):
+        raise SystemExit(f"these files differ in {', '.join((*SAME, *VERSIONS))}: they are no parts of one pass")
+    rows = {row["task"]: {"commit": one["commit"], **row} for one in documents for row in one["rows"]}
+    write_whole(out, json.dumps({**documents[-1], "rows": list(rows.values())}, indent=1) + "\n")
+    return list(rows.values())
 
 
 def parsed() -> argparse.Namespace:
@@ -214,7 +234,7 @@ def parsed() -> argparse.Namespace:
     )
     parser.add_argument("--tries", type=int, default=3, help="schedules besides the default")
     parser.add_argument("--workers", type=int, default=0, help="referees; four on a GPU")
-    parser.add_argument("--seconds", type=float, default=540.0)
+    parser.add_argument("--seconds", type=float, default=500.0)
     parser.add_argument("--part", default="1/1", help="K/N: the K-th of N parts, one for each GPU of a host")
     parser.add_argument(
         "--join", type=Path, nargs="+", help="files of parts, put together into --out; nothing is measured"
@@ -231,11 +251,12 @@ def main() -> None:
     arguments = parsed()
     if arguments.join:
         rows = joined(arguments.join, Path(arguments.out))
-        sys.stdout.write(table(rows, len(rows)))
+        sys.stdout.write(table(rows, len(tasks_of(arguments.folder))))
         return
     one = Pass(arguments)
     asyncio.run(one.run())
-    sys.stdout.write(table(list(one.rows.values()), len(one.tasks)))
+    chosen = [row for task in one.tasks if (row := one.rows.get(task.name))]
+    sys.stdout.write(table(chosen, len(one.tasks)))
 
 
 if __name__ == "__main__":

@@ -77,9 +77,7 @@ async def verified(work: Work) -> None:
     work.task = task = await work.referee.admit(work.source, work.target)
     design = await asyncio.to_thread(DESIGNS[LANGUAGES.get(work.target.kind, "triton")], task)
     work.row |= shape_of(design)
-    if work.beside:
-        with contextlib.suppress(KernelwrightError):
-            await work.referee.yardstick(task, BASELINES)  # so that torch.compile has compiled when the clock runs
+    await _baselines(work)
     schedules = _schedules(work, design)
     written = [design.write(schedule) for schedule in schedules]
     await _verified(work, schedules, written)
@@ -93,9 +91,18 @@ async def lowered(work: Work) -> None:
         KernelwrightError: the task cannot be judged.
     """
     work.task = task = await work.referee.admit(work.source, work.target)
+    await _baselines(work)
     schedule = inductor.usual(task)
     written = await inductor.first_written(task, lambda options: work.referee.lower(task, options), schedule)
     await _verified(work, [schedule], [written])
+
+
+async def _baselines(work: Work) -> None:
+    """Have torch.compile compile before the clock runs."""
+    assert work.task is not None
+    if work.beside:
+        with contextlib.suppress(KernelwrightError):
+            await work.referee.yardstick(work.task, BASELINES)
 
 
 async def _verified(work: Work, schedules: Sequence[Any], written: Sequence[Candidate]) -> None:

@@ -2,23 +2,25 @@
 
 Every task is admitted by one referee process, one after another, and a program equal to the task's own is judged
 (`class ModelNew(Model)`); `--steps compile` judges torch.compile's kernels, `copy2` to `copy4` the same program again. A line
-is written as soon as it is known, and the same command goes on where the last one ended, within `--seconds`. Beside the time
-stands the peak of the device's memory and what eager alone needs, measured here; tasks that are still open are in the peak,
-but for `KERNELWRIGHT_OPEN_TASKS=1`. The table says what is left.
+is written as soon as it is known, and the same command goes on where the last one ended, within `--seconds`, with another
+driver too. Beside the time stands by how much the device's memory grew at most, and what eager alone needs, measured here. A
+task stays open while it is judged, and no longer, but for `KERNELWRIGHT_OPEN_TASKS`. The table says what is left; a task that
+was refused is asked for again, last.
 
 With several GPUs each takes a part, with a file of its own: `CUDA_VISIBLE_DEVICES=1 python benchmarks/field.py --part 2/2 …`;
-put together, the files are a whole pass's. Exit code 0: nothing is left, and all is well.
+`--out FILE --join PART…` puts them together, without a device. Exit code 0: nothing is left, and all is well.
 """
 
 import argparse
 import asyncio
 import json
+import os
 import random
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
 
@@ -37,7 +39,8 @@ from kernelwright.records.task import Target, Task, TaskSource
 from kernelwright.tasks.files import with_size
 from kernelwright.tasks.kernelbench import read_kernelbench
 
-FIELD = Path(__file__).parents[1] / "tasks" / "field"
+ROOT = Path(__file__).parents[1]
+FIELD = ROOT / "tasks" / "field"
 KERNELS = {
     "copy": ITSELF,
     "compile": "\n\nclass ModelNew(Model):\n"
@@ -49,7 +52,11 @@ KERNELS = {
 KERNELS |= {f"copy{n}": KERNELS["copy"] for n in range(2, 5)}  # again, each in a process of its own
 STEPS = ("admit", *KERNELS)
 POLICY = Policy(baselines=("eager",), final_baselines=(), search_seconds=2.0)
-LOOK_S = 0.02
+LOOK_S = 0.05
+LONGEST_S = 100.0
+"""What a step of a task may take before it is given up."""
+SAME = ("torch", "triton")
+"""Versions that decide what a line is known by; a machine's kernel and driver change from one lease to the next."""
 Line = dict[str, JsonValue]
 
 
@@ -88,25 +95,30 @@ class Memory:
             thread.join()
 
     def eager_gb(self, source: str) -> float | None:
-        """What one call of the task's own program needs: inputs, parameters, results and scratch."""
+        """What one call of the task's own program needs: inputs, parameters, results and scratch; None: it found no room."""
         torch = self._torch
         if torch is None:
             return None
         torch.cuda.reset_peak_memory_stats()
-        try:
-            namespace: dict[str, object] = {}
-            exec(compile(source, "<task>", "exec"), namespace)  # noqa: S102 (tasks of our own)
-            with torch.device("cuda"), torch.no_grad():
-                model, inputs = namespace["Model"](), namespace["get_inputs"]()  # type: ignore[operator]
-                results = model(*inputs)
-            torch.cuda.synchronize()
-            del results, inputs, model
-        except torch.OutOfMemoryError:
-            return None
-        finally:
-            found = torch.cuda.max_memory_allocated() / 1e9
-            torch.cuda.empty_cache()
-        return float(found)
+        fits = _runs(source)
+        found = torch.cuda.max_memory_allocated() / 1e9
+        torch.cuda.empty_cache()
+        return float(found) if fits else None
+
+
+def _runs(source: str) -> bool:
+    """Whether one call of the task's own program ends on the device; nothing of it is left there afterwards."""
+    import torch  # noqa: PLC0415 (a CPU pass needs none here)
+
+    try:
+        namespace: dict[str, object] = {}
+        exec(compile(source, "<task>", "exec"), namespace)  # noqa: S102 (tasks of our own)
+        with torch.device("cuda"), torch.no_grad():
+            namespace["Model"]()(*namespace["get_inputs"]())  # type: ignore[operator]
+        torch.cuda.synchronize()
+    except RuntimeError:  # out of memory, or a library that found none
+        return False
+    return True
 
 
 class Pass:
@@ -114,7 +126,7 @@ class Pass:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.steps = arguments.steps.split(",")
-        self.target = resolve_target(arguments.target)
+        self.asked = str(arguments.target)
         self.out, self.end = Path(arguments.out), time.monotonic() + arguments.seconds
         part, parts = (int(n) for n in arguments.part.split("/"))
         files = sorted(p for p in FIELD.rglob("*.py") if arguments.only in str(p))
@@ -122,27 +134,48 @@ class Pass:
         random.Random(0).shuffle(files)
         files = files[part - 1 :: parts]
         self.sources = [(p.parent.name, read_kernelbench(with_size(p, arguments.size))) for p in files]
-        self.memory, self.referee = Memory(self.target), Referee(POLICY)
-        self.lines: dict[str, Line] = {}
+        self.lines: dict[tuple[str, str], Line] = {}
+        """By task and step."""
         self.machine: Line = {}
         self.provenance: Line = {}
 
     async def run(self) -> None:
         """Do what is not known yet."""
+        self.target = resolve_target(self.asked)
+        self.memory, self.referee = Memory(self.target), Referee(POLICY)
         try:
             environment = await self.referee.environment(self.target)
             self.provenance = provenance(environment)
             self.machine = {"device": environment.device.name, "versions": dict(environment.versions)}
-            self.lines = self._known()
-            for family, source in self.sources:
+            self._take([self.out])
+            for family, source in sorted(self.sources, key=lambda one: self._refused(one[1])):
                 if time.monotonic() > self.end:
                     break
                 await self._task(family, source)
         finally:
             await self.referee.close()
 
+    def join(self, parts: Sequence[Path]) -> None:
+        """Take what several parts found, as one pass of the first one's machine."""
+        first = next(line for part in parts for line in _lines(part))
+        self.machine = {"device": first["device"], "versions": first["versions"]}
+        self._take(parts)
+        commits = sorted({str(line.get("commit", "not kept")) for line in self.lines.values()})
+        self.provenance = {**self.machine, "commit": ", ".join(commits)}
+        self.out.write_text("".join(json.dumps(line) + "\n" for line in self.lines.values()))
+
+    def _refused(self, source: TaskSource) -> bool:
+        return self.lines.get((source.name, "admit"), {}).get("fit") is False
+
+    def _missing(self, source: TaskSource) -> list[str]:
+        """Steps that have yet to be done. A program equal to a task's is judged where the task is fit."""
+        if self._refused(source):
+            return []
+        return [step for step in self.steps if (source.name, step) not in self.lines]
+
     async def _task(self, family: str, source: TaskSource) -> None:
-        missing = [step for step in self.steps if self.key(source, step) not in self.lines]
+        again = self._refused(source)
+        missing = list(self.steps) if again else self._missing(source)
         if not missing:
             return
         task = await self._admitted(family, source, "admit" in missing)
@@ -152,47 +185,58 @@ class Pass:
 
     async def _admitted(self, family: str, source: TaskSource, told: bool) -> Task | None:
         line: Line = {"fit": True, "eager_gb": self.memory.eager_gb(source.source) if told else None}
-        line["before_gb"], start, task = self.memory.used_gb(), time.monotonic(), None
+        before, start, task = self.memory.used_gb(), time.monotonic(), None
         with self.memory.peak() as peak:
             try:
-                task = await self.referee.admit(source, self.target)
+                async with asyncio.timeout(LONGEST_S):
+                    task = await self.referee.admit(source, self.target)
             except TaskError as error:
                 line |= {"fit": False, "why": f"{error.reason}: {error}"}
-            except KernelwrightError as error:
-                line |= {"fit": False, "why": f"broken: {error}"}
+            except (KernelwrightError, TimeoutError) as error:
+                line |= {"fit": False, "why": f"broken: {error!r}"}
         if told:
-            self._write(family, source, "admit", {**line, "peak_gb": peak(), "seconds": time.monotonic() - start})
+            line |= {"before_gb": before, "peak_gb": peak(), "seconds": time.monotonic() - start}
+            self._write(family, source, "admit", line)
         return task
 
     async def _judged(self, family: str, task: Task, step: str) -> None:
         candidate = Candidate(language="python", source=task.source.source + KERNELS[step])
         line: Line = {}
-        start = time.monotonic()
+        before, start = self.memory.used_gb(), time.monotonic()
         with self.memory.peak() as peak:
             try:
-                line = told(await self.referee.evaluate(task, candidate, "search"))
-            except KernelwrightError as error:
-                line = {"outcome": "broken", "right": False, "why": str(error)[:2000]}
-        self._write(family, task.source, step, {**line, "peak_gb": peak(), "seconds": time.monotonic() - start})
+                async with asyncio.timeout(LONGEST_S):
+                    line = told(await self.referee.evaluate(task, candidate, "search"))
+            except (KernelwrightError, TimeoutError) as error:
+                line = {"outcome": "broken", "right": False, "why": repr(error)[:2000]}
+        line |= {"before_gb": before, "peak_gb": peak(), "seconds": time.monotonic() - start}
+        self._write(family, task.source, step, line)
 
-    def key(self, source: TaskSource, step: str) -> str:
-        """What a line is known by: the task's text, the step and the machine."""
-        return identity("field", {"source": source.identity_fields(), "step": step, **self.machine})
+    def _take(self, files: Iterable[Path]) -> None:
+        """What is known of these tasks on such a machine; of several lines of one step the last."""
+        texts = {source.name: text_of(source) for _, source in self.sources}
+        for line in (line for file in files for line in _lines(file)):
+            name = str(line["task"])
+            # A line without a text is from before there were any: the tasks have not changed since.
+            if self._alike(line) and name in texts and line.get("text", texts[name]) == texts[name]:
+                self.lines[name, str(line["step"])] = line
 
-    def _known(self) -> dict[str, Line]:
-        lines = map(json.loads, self.out.read_text().splitlines()) if self.out.exists() else ()
-        return {line["key"]: line for line in lines}
+    def _alike(self, line: Line) -> bool:
+        theirs, ours = line["versions"], self.machine["versions"]
+        assert isinstance(theirs, dict)
+        assert isinstance(ours, dict)
+        return line["device"] == self.machine["device"] and all(theirs[part] == ours[part] for part in SAME)
 
     def _write(self, family: str, source: TaskSource, step: str, line: Line) -> None:
-        key = self.key(source, step)
-        whole: Line = {"key": key, "task": source.name, "family": family, "step": step, **self.machine, **line}
-        self.lines[key] = whole
+        of: Line = {"task": source.name, "family": family, "step": step, "text": text_of(source)}
+        whole: Line = {**of, **self.machine, "commit": self.provenance["commit"], **line}
+        self.lines[source.name, step] = whole
         sys.stderr.write(
             f"{len(self.lines)}: {source.name} {step} {float(str(line['seconds'])):.1f} s {_why(line)[:100]}\n"
         )
         self.out.parent.mkdir(parents=True, exist_ok=True)
         with self.out.open("a") as file:
-            file.write(json.dumps(whole) + "\n")
+            file.write(json.dumps(whole).replace(f"{ROOT}/", "") + "\n")
 
     def table(self) -> tuple[str, bool]:
         """A row for each step and family, then what is not as it should be and how much is left; whether all is well."""
@@ -204,21 +248,36 @@ class Pass:
         for step in self.steps:
             for family in dict.fromkeys(f for f, _ in self.sources):
                 sources = [s for f, s in self.sources if f == family]
-                found = [x for s in sources if (x := self.lines.get(self.key(s, step)))]
-                left += len(sources) - len(found)
-                rows += [_row(step, family, len(sources), found)] if found else []
+                found = [x for s in sources if (x := self.lines.get((s.name, step)))]
+                left += sum(step in self._missing(s) for s in sources)
+                rows += [self._row(step, family, len(sources), found)] if found else []
                 wrong += [f"{x['task']}: {step}: {_why(x)}"[:200] for x in found if not _well(x)]
         rows += wrong
         rows.append(f"{left} steps left of {len(self.sources) * len(self.steps)}")
         return "\n".join(rows) + "\n", not left and not wrong
 
+    def _by_eager(self, found: Sequence[Line]) -> list[float]:
+        """By how much the device's memory grew at most, over what eager alone needs, where both are known."""
+        shares = []
+        for line in found:
+            eager = self.lines.get((str(line["task"]), "admit"), {}).get("eager_gb")
+            if eager and "before_gb" in line:
+                shares.append((float(str(line["peak_gb"])) - float(str(line["before_gb"]))) / float(str(eager)))
+        return shares
+
+    def _row(self, step: str, family: str, count: int, found: list[Line]) -> str:
+        seconds, times = [float(str(line["seconds"])) for line in found], self._by_eager(found)
+        memory = f"{median(times):.1f}, worst {max(times):.1f}" if times else "-"
+        done = f"{step:8} {family:10} {len(found):4}/{count:<4} {sum(map(_well, found)):5}"
+        return f"{done} {median(seconds):9.1f} {max(seconds):8.1f} {memory:>15}"
+
     def summary(self) -> Line:
         """What the table says, for a file: each step's counts, seconds and memory, and what is not as it should be."""
         steps: dict[str, JsonValue] = {}
         for step in self.steps:
-            found = [x for _, s in self.sources if (x := self.lines.get(self.key(s, step)))]
+            found = [x for _, s in self.sources if (x := self.lines.get((s.name, step)))]
             seconds = [float(str(x["seconds"])) for x in found] or [0.0]
-            shares = [float(str(x["peak_gb"])) / float(str(x["eager_gb"])) for x in found if x.get("eager_gb")] or [0.0]
+            shares = self._by_eager(found)
             steps[step] = {
                 "tasks": len(self.sources),
                 "done": len(found),
@@ -226,7 +285,8 @@ class Pass:
                 "median_s": median(seconds),
                 "worst_s": max(seconds),
                 "total_s": sum(seconds),
-                "median_memory_by_eager": median(shares),
+                "median_memory_by_eager": median(shares) if shares else None,
+                "most_memory_by_eager": max(shares, default=None),
                 "wrong": [f"{x['task']}: {_why(x)}"[:200] for x in found if not _well(x)],
             }
         return {**self.provenance, "steps": steps}
@@ -246,6 +306,18 @@ def told(found: Evaluation) -> Line:
     return line
 
 
+def text_of(source: TaskSource) -> str:
+    """The task's text, in short: a changed task is another one."""
+    return identity("field", {"source": source.identity_fields()})
+
+
+def _lines(file: Path) -> Iterator[Line]:
+    """The lines of a file; one that was cut while it was written is none."""
+    for text in file.read_text().splitlines() if file.exists() else ():
+        with suppress(ValueError):
+            yield json.loads(text)
+
+
 def _well(line: Line) -> bool:
     if line["step"] == "admit":
         return bool(line["fit"])
@@ -262,14 +334,6 @@ def _why(line: Line) -> str:
     )
 
 
-def _row(step: str, family: str, count: int, found: list[Line]) -> str:
-    seconds = [float(str(line["seconds"])) for line in found]
-    times = [float(str(x["peak_gb"])) / float(str(x["eager_gb"])) for x in found if x.get("eager_gb")]
-    memory = f"{median(times):.1f}, worst {max(times):.1f}" if times else "-"
-    well = sum(map(_well, found))
-    return f"{step:8} {family:10} {len(found):4}/{count:<4} {well:5} {median(seconds):9.1f} {max(seconds):8.1f} {memory:>15}"
-
-
 def parsed() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -280,15 +344,20 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--steps", default="admit,copy", help=f"of {', '.join(STEPS)}")
     parser.add_argument("--only", default="", help="tasks whose path contains this")
     parser.add_argument("--part", default="1/1", help="K/N: the K-th of N parts, one for each GPU of a host")
-    parser.add_argument("--seconds", type=float, default=540.0)
+    parser.add_argument("--join", type=Path, nargs="+", default=[], help="files of parts; nothing is measured")
+    parser.add_argument("--seconds", type=float, default=500.0)
     return parser.parse_args()
 
 
 def main() -> int:
-    """One pass, and the table."""
+    """One pass, or several put together, and the table."""
+    os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", "1")
     arguments = parsed()
     one = Pass(arguments)
-    asyncio.run(one.run())
+    if arguments.join:
+        one.join(arguments.join)
+    else:
+        asyncio.run(one.run())
     if arguments.summary:
         Path(arguments.summary).write_text(json.dumps(one.summary(), indent=1) + "\n")
     table, well = one.table()
