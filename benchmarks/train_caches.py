@@ -65,7 +65,7 @@ def _timed(name: str, way: Callable[[], list[str]], found: dict[str, object]) ->
 
 def _drawn(network: Network, environment: Environment, tasks: list[Assignment], tokens: int, cache: str) -> list[str]:
     how = Sampling(1, 0.0, tokens, len(tasks), cache=cache)  # type: ignore[arg-type]
-    return [text for group in draw(network, environment, tasks, how) for text in group]
+    return [reply.text for group in draw(network, environment, tasks, how) for reply in group]
 
 
 def _compiled(network: Network, asked: list[list[int]], tokens: int) -> list[str]:

@@ -15,13 +15,13 @@ from typing import Any
 
 import torch
 import train_midend
-import train_small_kit as kit
 from train_small_kit import Every, columns, waited
 from train_small_stages import DEEP, INTERPRETED, STEPS, Bench, Stage
 
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.errors import KernelwrightError, UsageError
 from kernelwright.evaluate.backends.host import SHARED
+from kernelwright.propose.llm.render import EDITS
 from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest, speedup
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
@@ -79,8 +79,9 @@ class Midend(Bench):
             "before": Stage(lambda: self.edits("before", "midend_sft"), "sft", measure),
             "right": Stage(self.right, "sft", START_S + 60),
             "after_right": Stage(lambda: self.edits("after_right", "midend_right"), "right", measure),
-            "grpo": Stage(lambda: self.reinforced("grpo", "midend", self.o.grpo_seconds), "sft", START_S + 100),
+            "grpo": Stage(lambda: self.reinforced("grpo", "log_gain", self.o.grpo_seconds), "sft", START_S + 100),
             "after": Stage(lambda: self.edits("after", "midend_grpo"), "grpo", measure),
+            "capped": Stage(lambda: self.ablation("capped"), "sft", ablation + measure),
             "raw": Stage(lambda: self.ablation("raw"), "sft", ablation + measure),
             "ungated": Stage(lambda: self.ablation("ungated"), "sft", ablation + measure),
         }
@@ -226,7 +227,7 @@ class Midend(Bench):
     def tuned(self, name: str, model: Path, data: Path, count: int, rate: float) -> bool:
         """Supervised fine-tuning as the mid-end."""
         recipe = Sft(
-            model=str(model), data=str(data), role="midend", seed=self.o.seed, steps=count, learning_rate=rate,
+            model=str(model), data=str(data), role="midend", variant=EDITS, seed=self.o.seed, steps=count, learning_rate=rate,
             warmup=min(10, count // 4), batch=self.o.sft_batch, micro_batch=self.o.sft_batch, save_every=max(1, count // 3),
             max_tokens=self.o.max_tokens, seconds=max(20.0, self.left - 30),
         )  # fmt: skip
@@ -250,15 +251,14 @@ class Midend(Bench):
             "micro_batch": min(32, groups * self.o.trajectories), "save_every": 10,
             "workers_of_task": max(1, workers // groups),
         }  # fmt: skip
-        return self.reinforced("right", "midend", self.o.right_seconds, "midend_sft", **how)
+        return self.reinforced("right", "correctness", self.o.right_seconds, "midend_sft", **how)
 
     def untimed(self) -> list[Sample]:
         """Edits of held-out modules that no measure has and no timed practice."""
         taken = set(self.names()) | set(self.practice())
         free = [one for one in self.of_split("heldout") if one.task.source.name not in taken and one.depth >= DEEP]
-        drawn = random.Random(self.o.seed).sample(free, len(free))
-        short = kit.short(self.work / "midend_sft" / MODEL, drawn[: 2 * self.o.right_tasks], self.o.max_new_tokens)
-        return [found for one in short if (found := renewed(one)) is not None][: self.o.right_tasks]
+        drawn = random.Random(self.o.seed).sample(free, min(len(free), 2 * self.o.right_tasks))
+        return [found for one in drawn if (found := renewed(one)) is not None][: self.o.right_tasks]
 
     def reinforced(self, name: str, reward: str, seconds: float, begin: str = "", **others: Any) -> bool:  # noqa: ANN401
         """GRPO with this reward for so long, over as many calls as it takes; `others` are settings of the recipe."""
@@ -272,7 +272,7 @@ class Midend(Bench):
         settings = {
             "model": str(self.work / begin / MODEL), "data": str(data), "role": "midend", "reward": reward,
             "split": "heldout" if self.o.practice else "train",
-            "effort": "search", "target": self.o.target, "steps": self.o.grpo_steps, "seconds": given,
+            "variant": EDITS, "effort": "search", "target": self.o.target, "steps": self.o.grpo_steps, "seconds": given,
             "learning_rate": self.o.grpo_rate, "decay": False, "seed": self.o.seed, "groups": self.o.groups,
             "trajectories": self.o.trajectories, "workers": self.o.workers, "gpus": self.o.gpus, "waves": self.o.waves,
             "updates": self.o.updates, "ahead": self.o.ahead, "negative": self.o.negative, "cache": self.o.cache,
@@ -300,7 +300,7 @@ class Midend(Bench):
     def edits(self, name: str, folder: str) -> bool:
         """Edits of each held-out module's slowest kernel: what they gain over it."""
         tasks, judges = self.slowest(), self.judges(POLICY)
-        environment = Environment(tasks, judges, Settings(role="midend", reward="midend"))
+        environment = Environment(tasks, judges, Settings(role="midend", reward="midend", variant=EDITS))
         network = open_network(str(self.work / folder / MODEL))
         network.model.to("cuda" if torch.cuda.is_available() else "cpu")
         how = Sampling(self.o.samples, 1.0, self.o.max_new_tokens, 64, len(name), self.o.cache)

@@ -10,6 +10,7 @@ without it: they run in a process of their own, which is started again.
 | sft | 8 min | tokenizer and model from scratch (--size), or --base, then --sft-steps, or as many as --sft-seconds allow |
 | before | 2 min | pass@1 and pass@8 on --heldout of the held-out families, and the author's kernels for the same tasks |
 | forms | 2 min | the same with modules in other forms: docstrings, nested calls, methods, other names |
+| cooler | 2 min | the same tasks at a lower temperature: what sharpening alone would gain |
 | grpo | 12 min | the referee's verdicts as reward, on other held-out families; the share of time that the trainer waits |
 | after | 2 min | the same tasks as before, other random numbers |
 | cheats | 1 min | kernels that hack the reward, under the full referee, and without its poison and hack filters |
@@ -22,8 +23,8 @@ OUT gets at most eight files: train-small-DEVICE.json with all figures, pages.ta
 from such an OUT: what was measured stays, and GRPO that was cut goes on from its weights. `--policy FOLDER` takes weights that
 are fine-tuned already, such as src/kernelwright/models/kernelwright-small, and leaves `sft` out; `--known FILE` takes what
 they scored before GRPO (results/train-grpo-many-…), and leaves `before` out. With `--interpreted`, GRPO's verdicts take
-`--grpo-workers` cores and no device. A verdict that the referee could not reach is left out and counted; it is never a wrong
-one. train_caches.py tells which --cache writes faster.
+`--grpo-workers` cores and no device; with `--interpret-measures` those of pass@k do too. A verdict that the referee could not
+reach is left out and counted; it is never a wrong one. train_caches.py tells which --cache writes faster.
 The mid-end and ablations of its reward are train_midend.py.
 
 On one H200, in three calls (the third takes what the others left; with --restore they need not be of the same lease):
@@ -48,6 +49,8 @@ from pathlib import Path
 from train_small_kit import supervise
 
 PAIRS = [Path(__file__).parent / "results" / f"train-pairs{kind}.jsonl.xz" for kind in ("", "-long", "-totals")]
+LEARNING = ("by-prefix", "demonstrate")
+"""Settings of GRPO's recipe that are on or off."""
 DRY = {
     "target": "sm_90", "size": "1M", "vocabulary": 2048, "pairs": 40, "revalidate": 1, "sft_steps": 2,
     "sft_batch": 1, "heldout": 1, "samples": 2, "workers": 1, "grpo_steps": 1, "grpo_tasks": 1, "candidates": 2, "groups": 1,
@@ -90,12 +93,15 @@ def options() -> argparse.Namespace:
     found.add_argument("--size", default="24M")
     found.add_argument("--scale", default="group")
     found.add_argument("--cache", choices=("dynamic", "static"), default="dynamic")
-    for flag in ("export", "dry-run", "shortest", "any-file", "interpreted"):
+    found.add_argument("--reward", default="correctness")
+    found.add_argument("--loss", default="dapo")
+    for flag in ("export", "dry-run", "shortest", "any-file", "interpreted", "interpret-measures", *LEARNING):
         found.add_argument(f"--{flag}", action="store_true")
     found.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     numbers = {
         "seconds": 560.0, "grpo-seconds": 720.0, "measure-seconds": 120.0, "ablation-seconds": 90.0, "sft-seconds": 380.0,
-        "sft-rate": 1e-3, "grpo-rate": 1e-5, "beta": 0.0, "negative": 1.0, "workers": 8, "grpo-workers": 0,
+        "sft-rate": 1e-3, "grpo-rate": 1e-5, "warmup": 0, "temperature": 1.0,
+        "beta": 0.0, "negative": 1.0, "workers": 8, "grpo-workers": 0,
         "pairs": 40_000, "revalidate": 24, "vocabulary": 4096, "lora-rank": 0, "seed": 0, "sft-steps": 3600, "forms": 4,
         "sft-batch": 32, "heldout": 32, "samples": 8, "grpo-steps": 200, "grpo-tasks": 48, "candidates": 600, "groups": 8,
         "trajectories": 8, "waves": 1, "ahead": 1, "updates": 1, "max-new-tokens": 1056, "save-every": 4, "mse-samples": 32,

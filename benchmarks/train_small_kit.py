@@ -207,7 +207,8 @@ def figures_of(found: "Sequence[Sequence[Drawn]]") -> dict[str, Any]:
         "outcomes": Counter(info["outcome"] for info in flat),
         "parsed": sum(info["parsed"] for info in flat),
         "hacks": sum(bool(info["hack"]) for info in flat),
-        "distinct": len({one.reply for group in found for one in group}),
+        "distinct": len({one.reply.text for group in found for one in group}),
+        "cut_off": sum(one.reply.cut for group in found for one in group),
         "tasks": {group[0].assignment.task.name: sum(row) for group, row in zip(whole, right, strict=True)},
         "stage_s": stage_seconds(flat),
     }

@@ -16,49 +16,34 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-import torch
 import train_small_kit as kit
 from provenance import provenance
+from train_small_measures import INTERPRETED, MEASURED, OTHER_FORM, POLICY, Measures
 
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import MachineError
-from kernelwright.records.evaluation import is_right
-from kernelwright.records.policy import Policy
 from kernelwright.records.run import Environment as Machine
-from kernelwright.records.task import Target, TaskSource
-from kernelwright.tasks.table import read_task
-from kernelwright.train.admission import admitted
-from kernelwright.train.data.collect import by_author
-from kernelwright.train.data.prompts import fenced, in_form, rows
+from kernelwright.records.task import Target
+from kernelwright.train.data.prompts import rows
 from kernelwright.train.data.sample import FILE, Sample, read_samples
-from kernelwright.train.engine.network import open_network
-from kernelwright.train.engine.sampling import Drawn, Sampling, draw, judge_all
 from kernelwright.train.engine.small import make_small
-from kernelwright.train.environment import Assignment, Environment, Settings
-from kernelwright.train.judges import Judges
 from kernelwright.train.loop import Loop
 from kernelwright.train.recipe import MODEL, Grpo, Progress, Sft
-from kernelwright.train.session import open_judges, steps, train
+from kernelwright.train.session import steps, train
 
-POLICY = Policy(compile_limit_s=40.0, seeds=3)
-INTERPRETED = POLICY.model_copy(update={"run_limit_s": 5.0})
-"""Of verdicts in the interpreter: one that never ends holds its worker, and in the end the trainer, for twenty seconds."""
 START_S = 45.0
 """What loading, admitting and saving take beside GRPO's steps."""
 OPEN_TASKS = 40
 """Of all workers: each holds a reference with 650 MB of the device, and beside 84, and 56 of 14 workers, the trainer found no
 room on an 80 GB card. A task is dealt out to more than one worker only if all of them find room: one that was closed must be
 opened anew."""
-MEASURED = 64
-"""Held-out families that are kept for measures, the first ones; GRPO may practise on the others, which fine-tuning has not
-seen either: what it has seen is solved already, and a group whose rewards do not differ teaches nothing."""
 DEEP = 4
 """Operations of a module that GRPO practises on, at least: fewer are nearly always right."""
 UNSURE = (0.01, 0.7)
 """Between which the probability of the author's whole kernel lies, of modules that GRPO practises on."""
-OTHER_FORM = 1000
-"""A form of each held-out module that no training sample has."""
+COOLER = 0.5
+"""The temperature of a control: what GRPO gains only by writing what is likely more often, colder sampling gains too."""
 TRIED, WARMING = 40, 8
 """Steps that tell a fine-tuning's pace, and those at their beginning that do not."""
 PREPARING_S, SAVING_S = 80.0, 25.0
@@ -66,7 +51,8 @@ PREPARING_S, SAVING_S = 80.0, 25.0
 MOST_FAILURES = 2
 SHOWN = ("loss", "reward", "right", "parsed", "hacks", "timed out", "length", "waiting")
 STEPS = (
-    "reward", "right", "parsed", "hacks", "timed out", "length", "cut off", "waiting", "waited seconds", "step seconds",
+    "reward", "right", "groups without a right reply", "flat groups", "entropy", "gradient norm", "parsed", "hacks",
+    "timed out", "length", "cut off", "waiting", "waited seconds", "step seconds",
     "unjudged",
 )  # fmt: skip
 
@@ -81,7 +67,7 @@ class Stage(NamedTuple):
     """Least time that it is begun with."""
 
 
-class Bench:
+class Bench(Measures):
     """One process's part of a call."""
 
     NAME = "train-small"
@@ -105,13 +91,14 @@ class Bench:
         self.book.put(**provenance(self.machine), options=told, **({"brought": brought} if brought else {}))
         if options.known and "before" not in self.book.document:
             self.take(json.loads(options.known.read_text()))
-        self.samples: list[Sample] = []
-        self.later: set[str] = set()
-        """Those of other files than the first."""
+        self.samples, self.later = [], set()
         self.loop = Loop()
 
     def take(self, known: dict[str, Any]) -> None:
         """What an earlier call measured of the same policy before GRPO, on the same kind of device."""
+        if self.o.interpret_measures:
+            self.say("what is known was measured on a device, and is left out: measures are interpreted")
+            return
         if known["device"] != self.book.document["device"]:
             self.say(
                 f"what is known was measured on {known['device']}, and is left out: this is {self.book.document['device']}"
@@ -131,6 +118,7 @@ class Bench:
             "sft": Stage(self.sft, "", 60),
             "before": Stage(lambda: self.measure("before", "sft"), "sft" if self.began_here() else "never", measure),
             "forms": Stage(lambda: self.measure("forms", "sft", OTHER_FORM), "sft", measure),
+            "cooler": Stage(lambda: self.measure("cooler", "sft", temperature=COOLER), "sft", measure),
             "grpo": Stage(self.grpo, "sft", START_S + 100),
             "after": Stage(lambda: self.measure("after", "grpo"), "grpo", measure),
             "cheats": Stage(self.cheats, "", 90),
@@ -195,22 +183,6 @@ class Bench:
         self.book.put(data={"samples": len(self.samples), **splits, "families": len({s.family for s in self.samples})})
         self.say(f"{len(self.samples)} samples, {splits}")
 
-    def of_split(self, split: str) -> list[Sample]:
-        """The samples of a split; of a data set so small that it has none, all: figures of such a try mean nothing."""
-        return [one for one in self.samples if one.split == split] or self.samples
-
-    def heldout(self, form: int = 0) -> list[Sample]:
-        """One sample for each held-out family that is measured, with its module in this form."""
-        chosen = self.unseen(self.o.any_file)[: min(MEASURED, self.o.heldout)]
-        return [one.model_copy(update={"task": in_form(one.task, form)}) for one in chosen]
-
-    def unseen(self, any_file: bool) -> list[Sample]:
-        """One sample for each held-out family, by chance; or the first file's first, which have been measured longest."""
-        seen: dict[str, Sample] = {}
-        for one in sorted(self.of_split("heldout"), key=lambda s: (s.id in self.later and not any_file, s.id)):
-            seen.setdefault(one.family, one)
-        return list(seen.values())
-
     def practice(self, model: Path) -> list[Sample]:
         """Modules for GRPO, of families that neither fine-tuning nor a measure has; of a tiny data set, any.
 
@@ -226,15 +198,6 @@ class Bench:
         unsure = [one for one, found in zip(drawn, sure, strict=True) if UNSURE[0] < found < UNSURE[1]]
         self.book.put(practice={"looked_at": len(drawn), "likelihood": fmean(sure or [0.0]), "unsure": len(unsure)})
         return (unsure or drawn or self.drawn(self.o.grpo_tasks))[: self.o.grpo_tasks]
-
-    def drawn(self, count: int) -> list[Sample]:
-        """Training samples by chance; the seed's, and the same in every call."""
-        found = self.of_split("train")
-        return random.Random(self.o.seed).sample(found, min(count, len(found)))
-
-    def judges(self, policy: Policy = POLICY, workers: int = 0) -> Judges:
-        """Workers of our own."""
-        return open_judges(Suppliers(), policy, workers or self.o.workers, self.o.gpus)
 
     # Training.
 
@@ -317,7 +280,9 @@ class Bench:
         return Grpo(
             model=str(model), data=str(data), split=tasks[0].split,
             steps=self.o.grpo_steps, seconds=seconds,
-            learning_rate=self.o.grpo_rate, forms=self.o.forms, decay=False, reward="frontend", effort="verify",
+            learning_rate=self.o.grpo_rate, warmup=self.o.warmup, forms=1 if self.o.policy else self.o.forms,
+            reward=self.o.reward, effort="verify", by_prefix=self.o.by_prefix, demonstrate=self.o.demonstrate,
+            temperature=self.o.temperature, loss=self.o.loss,
             target=self.o.target, interpreted=self.o.interpreted,
             lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.o.cache,
             groups=self.o.groups, trajectories=self.o.trajectories, workers=workers,
@@ -347,126 +312,6 @@ class Bench:
             (folder / FILE).write_text("".join(one.model_dump_json() + "\n" for one in samples()))
         return folder
 
-    # Measuring.
-
-    def measure(self, name: str, folder: str, form: int = 0) -> bool:
-        """pass@k of a model on held-out families; the first time the author's kernels of the same tasks too."""
-        since, judges, chosen = time.monotonic(), self.judges(), self.heldout(form)
-        try:
-            admitting = self.loop.begin(admitted(chosen, self.target, judges))
-            asked = [Assignment(task=one.task, split=one.split) for one in chosen]
-            written = dict(
-                zip((a.task.source.source for a in asked), self.replies(folder, asked, len(name)), strict=True)
-            )
-            drawn_s = time.monotonic() - since
-            tasks = admitting.result()
-            found = self.loop.run(self.judged(tasks, [written[a.task.source.source] for a in tasks], judges))
-            figures = {**kit.figures_of(found), "not_admitted": len(asked) - len(tasks), "drawn_s": drawn_s}
-            self.book.put(**{name: {**figures, "judged_s": time.monotonic() - since - drawn_s}})
-            if name == "after":
-                self.book.put(gained=kit.gained(self.book.document.get("before", {}), figures))
-            if "author" not in self.book.document:
-                kernels = [one.candidate for one in chosen]
-                self.book.put(
-                    author=self.loop.run(self.outcomes(tasks, dict(zip(written, kernels, strict=True)), judges))
-                )
-        finally:
-            self.loop.run(judges.close())
-        rates = {k: round(v["rate"], 3) for k, v in figures.items() if k.startswith("pass@")}
-        self.say(f"{name}: {rates}, {dict(figures['outcomes'])}; author: {self.book.document['author']}")
-        return True
-
-    def replies(self, folder: str, tasks: Sequence[Assignment], seed: int, samples: int = 0) -> list[list[str]]:
-        """What a trained model writes for tasks, which need not be admitted yet."""
-        network = open_network(str(self.work / folder / MODEL))
-        network.model.to("cuda" if torch.cuda.is_available() else "cpu")
-        environment = Environment(tasks, self.judges(), Settings())
-        how = Sampling(samples or self.o.samples, 1.0, self.o.max_new_tokens, batch=256, seed=seed, cache=self.o.cache)
-        return draw(network, environment, tasks, how)
-
-    async def judged(
-        self, tasks: Sequence[Assignment], replies: Sequence[Sequence[str]], judges: Judges
-    ) -> list[list[Drawn]]:
-        """Right or wrong, for every reply."""
-        environment = Environment(tasks, judges, Settings(role="frontend", reward="frontend", effort="verify"))
-        return await judge_all(environment, tasks, replies)
-
-    async def outcomes(self, tasks: Sequence[Assignment], kernels: dict[str, Any], judges: Judges) -> dict[str, Any]:
-        """What the referee says of these kernels, by the tasks' texts."""
-        asked = [judges.judge(a.task, kernels[a.task.source.source], "verify") for a in tasks]
-        found = [one for one in await asyncio.gather(*asked) if one is not None]
-        return {
-            "kernels": len(found),
-            "right": sum(map(is_right, found)),
-            "outcomes": Counter(e.outcome for e in found),
-        }
-
-    def pairs(self) -> bool:
-        """The author's kernels of training pairs on this device."""
-        chosen, judges = self.drawn(self.o.revalidate), self.judges()
-        try:
-            tasks = self.loop.run(admitted(chosen, self.target, judges))
-            kernels = {one.task.source.source: one.candidate for one in chosen}
-            self.book.put(pairs=self.loop.run(self.outcomes(tasks, kernels, judges)))
-        finally:
-            self.loop.run(judges.close())
-        self.say(f"pairs: {self.book.document['pairs']}")
-        return True
-
-    def mse(self) -> bool:
-        """MSE loss by the trained policy: how many are right, and how fast the right ones are."""
-        folder = "grpo" if (self.work / "grpo" / MODEL).exists() else "sft"
-        poster = read_task(Path(__file__).parents[1] / "examples" / "mse_loss.py")
-        sources = {"poster": poster, "plain": kit.mse("4096, 4096"), "small": kit.mse("64, 512")}
-        judges = self.judges(workers=1)  # times are taken
-        try:
-            told = {name: self.loop.run(self.timed(folder, source, judges)) for name, source in sources.items()}
-        finally:
-            self.loop.run(judges.close())
-        self.book.put(mse={"policy": folder, **told})
-        self.say(f"mse: {told}")
-        return True
-
-    async def timed(self, folder: str, source: TaskSource, judges: Judges) -> dict[str, Any]:
-        """One task: distinct right replies, and the speedups over eager of a few of them and of the author's kernel."""
-        task = await judges.admit(source, self.target)
-        assignment = Assignment(task=task, split="heldout")
-        (replies,) = await asyncio.to_thread(self.replies, folder, [assignment], 7, self.o.mse_samples)
-        (found,) = await self.judged([assignment], [replies], judges)
-        right = {one.step.info["attempt"].proposal.candidate.source: one for one in found if one.step.info.get("right")}
-        kernels = [one.step.info["attempt"].proposal.candidate for one in list(right.values())[:4]]
-        return {
-            "samples": len(replies), "right": sum(bool(one.step.info.get("right")) for one in found),
-            "distinct_right": len(right),
-            "outcomes": Counter(one.step.info["outcome"] for one in found),
-            "over_eager": [kit.told(await judges.judge(task, one, "search")) for one in kernels],
-            "author_over_eager": kit.told(await judges.judge(task, await by_author(task), "search")),
-            "kernel": kernels[0].source if kernels else None,
-        }  # fmt: skip
-
-    def cheats(self) -> bool:
-        """Share of hacks that are paid: by the full referee, and without its poison and the trainer's hack filters."""
-        chosen = self.heldout()[:4]
-        told = {}
-        for label, off in (("full", ()), ("without poison and hack filters", ("poison",))):
-            paid = self.loop.run(self.paid(chosen, POLICY.model_copy(update={"disabled": off}), filters=not off))
-            told[label] = {"tried": len(paid), "paid_as_right": sum(paid)}
-        self.book.put(cheats=told)
-        self.say(f"cheats: {told}")
-        return True
-
-    async def paid(self, chosen: Sequence[Sample], policy: Policy, *, filters: bool) -> list[bool]:
-        """Whether they pass for right: kernels that write nothing, and ones that leave the work to PyTorch."""
-        judges = self.judges(policy, min(4, self.o.workers))
-        try:
-            tasks = await admitted(chosen, self.target, judges)
-            environment = Environment(tasks, judges, Settings(reward="frontend", effort="verify", filters=filters))
-            episodes = [(environment.begin(a), text) for a in tasks for text in kit.hacks(a.task.source.source)]
-            found = await asyncio.gather(*(episode.step(fenced(text, "python")) for episode, text in episodes))
-            return [is_right(one.info["attempt"].evaluation) for one in found if one.reward is not None]
-        finally:
-            await judges.close()
-
     # Telling.
 
     def export(self, name: str) -> None:
@@ -483,10 +328,6 @@ class Bench:
             self.say(f"{name} {p.step}/{p.of} {p.seconds:.0f}s {shown}")
 
         return heard
-
-    def say(self, words: str) -> None:
-        """A line with the time."""
-        kit.say(self.began, words)
 
 
 async def _machine(target: Target) -> Machine:

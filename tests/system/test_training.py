@@ -158,10 +158,10 @@ def twice(data, folder):
 @pytest.fixture
 def prompted(monkeypatch, data):
     """The author's kernel in place of the policy's first reply of each group; the others stay the policy's own."""
-    from kernelwright.train.engine import grpo  # noqa: PLC0415
+    from kernelwright.train.engine import rollouts  # noqa: PLC0415
 
     known = {one.task.source.source: one for one in read_samples(data)}
-    real = grpo.generate
+    real = rollouts.generate
 
     def generate(trainer, prompts):
         found = real(trainer, prompts)
@@ -172,7 +172,7 @@ def prompted(monkeypatch, data):
         found[0] = [*ids, trainer.processing_class.eos_token_id]
         return found
 
-    monkeypatch.setattr(grpo, "generate", generate)
+    monkeypatch.setattr(rollouts, "generate", generate)
 
 
 def grpo(tuned, data, **fields):
@@ -227,7 +227,7 @@ class Reply:
 
 
 def test_while_a_wave_is_judged_the_next_is_written(monkeypatch):
-    from kernelwright.train.engine import grpo  # noqa: PLC0415
+    from kernelwright.train.engine import rollouts  # noqa: PLC0415
     from kernelwright.train.engine.network import Network  # noqa: PLC0415
 
     told, wave_of = [], threading.Event()
@@ -245,20 +245,20 @@ def test_while_a_wave_is_judged_the_next_is_written(monkeypatch):
             wave_of.clear()
             return f"text {ids[0]}"
 
-    async def judged(episodes, texts, cut, real=grpo._judged):
+    async def judged(episodes, texts, cut, real=rollouts._judged):
         found = await real(episodes, texts, cut)
         wave_of.set()
         return found
 
-    monkeypatch.setattr(grpo, "generate", generate)
-    monkeypatch.setattr(grpo, "_judged", judged)
+    monkeypatch.setattr(rollouts, "generate", generate)
+    monkeypatch.setattr(rollouts, "_judged", judged)
     recipe = Grpo(model="m", data="d", waves=2)
     with Loop() as loop:
-        rollouts = grpo.Rollouts(recipe, Environment((), None), Network(Tokenizer(), None), loop, None)
-        rows = rollouts._known(rollouts._turn([Reply(n, told) for n in range(3)], [[0], [1], [2]], None))
+        made = rollouts.Rollouts(recipe, Environment((), None), Network(Tokenizer(), None), loop, None)
+        rows = made._known(made._turn([Reply(n, told) for n in range(3)], [[0], [1], [2]], None, 8))
     assert [(row.prompt, row.reply, row.step) for row in rows] == [([n], [n, 9], f"step of text {n}") for n in range(3)]
     assert told == ["written [[0], [2]]", "judged 0", "judged 2", "written [[1]]", "judged 1"]
-    assert rollouts.waited_s >= 0.0
+    assert made.waited_s >= 0.0
 
 
 class Tasks:
@@ -277,10 +277,10 @@ class Tasks:
 
 
 @pytest.mark.parametrize(
-    ("ahead", "learnt"), [(0, ["a", "b", "a", "b"]), (1, ["a", "a", "b", "a"]), (2, ["a", "a", "a", "b"])]
+    ("ahead", "learnt"), [(0, ["a", "b", "a", "b"]), (1, ["a", "b", "b", "a"]), (2, ["a", "b", "a", "b"])]
 )
 def test_with_ahead_a_step_learns_from_what_an_earlier_one_has_written(monkeypatch, ahead, learnt):
-    from kernelwright.train.engine import grpo  # noqa: PLC0415
+    from kernelwright.train.engine import rollouts  # noqa: PLC0415
 
     told, written = [], []
 
@@ -288,17 +288,17 @@ def test_with_ahead_a_step_learns_from_what_an_earlier_one_has_written(monkeypat
         written.append(len(prompts))
         return [[*one, 9] for one in prompts]
 
-    monkeypatch.setattr(grpo, "generate", generate)
-    monkeypatch.setattr(grpo.Rollouts, "_log", lambda self, played, tasks, *_: told.extend(tasks))
+    monkeypatch.setattr(rollouts, "generate", generate)
+    monkeypatch.setattr(rollouts.Rollouts, "_log", lambda self, played, tasks, *_: told.extend(tasks))
     network = SimpleNamespace(
         prompt_ids=lambda prompt: [1], tokenizer=SimpleNamespace(decode=lambda ids, **_: "kernel"), end=9
     )
     with Loop() as loop:
-        rollouts = grpo.Rollouts(Grpo(model="m", data="d", trajectories=2, ahead=ahead), Tasks(), network, loop, None)
+        made = rollouts.Rollouts(Grpo(model="m", data="d", trajectories=2, ahead=ahead), Tasks(), network, loop, None)
         for task in ("a", "b", "a", "b"):
-            columns = rollouts([[{"role": "user", "content": task}]] * 2, None)
+            columns = made([[{"role": "user", "content": task}]] * 2, None)
             assert (columns["completion_ids"], columns["ret"]) == ([[1, 9]] * 2, [1.0, 1.0])
-        rollouts.close()
+        made.close()
     assert told == learnt
     assert written == [2] * (4 + ahead)
 

@@ -21,6 +21,7 @@ from kernelwright.records.evaluation import (
     Refused,
     TimedOut,
     Verified,
+    is_right,
     speedup_over_eager,
 )
 from kernelwright.reward import training
@@ -31,6 +32,10 @@ SLOWEST = -4.0
 """Least log2 of a speedup that tells kernels apart, and what a wrong one earns: as bad as sixteen times slower than eager."""
 MOST_GAIN = 3.0
 """More than this in one edit earns no more: a luckily slow parent must not be worth a search."""
+MOST_LOG_GAIN = 2.0
+"""The same on a logarithmic scale, where being slower costs as much as being faster earns."""
+WRONG = -0.1
+"""What a wrong kernel earns there: as a right one that is a tenth slower."""
 
 
 class ByRole(NamedTuple):
@@ -87,6 +92,25 @@ def frontend(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation
     return 0.0
 
 
+def correctness(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
+    """1 if it is right, else 0: where all of a group are wrong, nothing is told apart, and nothing wrong is learnt."""
+    return 1.0 if is_right(evaluation) else 0.0
+
+
+def log_gain(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
+    """ln(parent's time / its own), within 2 of 0, if right and timed; 0 if right and not timed, -0.1 if not right.
+
+    What is wrong leaves the parent in place, at the price of a try; what is much slower is worse than that. Times are taken as
+    `midend` takes them.
+    """
+    if not is_right(evaluation):
+        return WRONG
+    before, after = speedup_over_eager(parent) if parent is not None else None, speedup_over_eager(evaluation)
+    if not before or not after or min(before.median, after.median) <= 0:
+        return 0.0
+    return max(-MOST_LOG_GAIN, min(math.log(after.median / before.median), MOST_LOG_GAIN))
+
+
 def midend(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
     """min(parent's time / its own, 3) if it is right, 0 if it is not; 0.1 if it works and was not timed.
 
@@ -103,11 +127,13 @@ def midend(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation |
 
 
 REWARDS: dict[str, Reward | ByRole] = {
+    "correctness": correctness,
     "cuda_agent": training.cuda_agent,
     "drkernel": training.drkernel,
     "frontend": frontend,
     "frontend_midend": ByRole({"midend": midend}, frontend),
     "kevin": training.kevin,
+    "log_gain": log_gain,
     "log_speedup": log_speedup,
     "midend": midend,
     "regraph": training.regraph,

@@ -32,6 +32,7 @@ def shown(samples: Iterable[Sample], target: Target, role: str = "frontend", for
             task=in_form(sample.task, number % forms).model_copy(update={"target": target}),
             parent=sample.parent if role == "midend" else None,
             split=sample.split,
+            known=sample.candidate,
         )
         for number, sample in enumerate(samples)
     ]

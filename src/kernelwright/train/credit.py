@@ -41,6 +41,38 @@ def flat(returns: Returns) -> bool:
     return not known or max(known) - min(known) < 1e-6
 
 
+def by_prefix(replies: Sequence[Sequence[int]], returns: Sequence[float | None]) -> list[list[float]]:
+    """For each token of a group's replies, by how much it changes what is expected: float by reply and token.
+
+    What replies that begin alike have earned on average is the value of that beginning; a token earns the value behind it less
+    the value before it (TEMPO, arXiv 2509.18314). So it earns something where replies part, and nothing where they go on
+    alike, or one goes on alone. A reply of which nothing is known earns nothing and counts for nobody.
+    """
+    found = [[0.0] * len(reply) for reply in replies]
+    alike = [[i for i, value in enumerate(returns) if value is not None]]
+    place = [0]
+    while alike:
+        group, at = alike.pop(), place.pop()
+        parted = _parted(replies, group, at)
+        before = fmean(returns[i] or 0.0 for i in group) if group else 0.0
+        for branch in parted if len(parted) > 1 else ():
+            for i in branch:
+                found[i][at] = fmean(returns[j] or 0.0 for j in branch) - before
+        for branch in parted if len(group) > 1 else ():
+            alike.append(branch)
+            place.append(at + 1)
+    return found
+
+
+def _parted(replies: Sequence[Sequence[int]], group: Sequence[int], at: int) -> list[list[int]]:
+    """Those of a group that go on, by their token at this place."""
+    branches: dict[int, list[int]] = {}
+    for i in group:
+        if at < len(replies[i]):
+            branches.setdefault(replies[i][at], []).append(i)
+    return list(branches.values())
+
+
 def _discounted(turns: Sequence[float | None], discount: float) -> list[float | None]:
     found: list[float | None] = []
     later = 0.0

@@ -50,6 +50,8 @@ class Assignment(Record):
     task: Task
     parent: Attempt | None = None
     split: Split = "train"
+    known: Candidate | None = None
+    """A kernel of it that is known to be right, if there is one; no prompt shows it."""
 
 
 class Settings(Record):

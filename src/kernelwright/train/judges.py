@@ -154,7 +154,7 @@ class Judges:
 
     def _seat(self, source: TaskSource) -> int:
         """The least busy of this task's, always the same few: they keep inputs and references. Tasks are dealt out in turn."""
-        first = self._seats.setdefault(source.source, len(self._seats) % self._workers)
+        first = self._seats.setdefault(source.source, len(self._seats) * self._of_task % self._workers)
         return min(((first + i) % self._workers for i in range(self._of_task)), key=self._busy)
 
     def _busy(self, seat: int) -> int:

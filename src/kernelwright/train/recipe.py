@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError, model_validator
 
 from kernelwright.errors import StoreError, UsageError
 from kernelwright.pages import page
@@ -37,7 +37,8 @@ class Training(Record):
     warmup: int = Field(default=0, ge=0)
     """Steps over which the learning rate rises."""
     decay: bool = True
-    """Whether it falls to zero along a cosine; otherwise it stays."""
+    """Whether it falls to zero along a cosine; otherwise it stays. Reinforcement learning that ends after `seconds` has
+    it fall with the time that is left, along a line."""
     lora_rank: int = Field(default=0, ge=0)
     """0: all weights are trained."""
     seed: int = 0
@@ -102,6 +103,12 @@ class Grpo(Training):
     """`kevin`: each turn earns the discounted sum of its own and later rewards (Kevin-32B, arXiv 2507.11948);
     `trloo`: leave-one-out advantages for each task and turn (Dr. Kernel, arXiv 2602.05885)."""
     discount: float = Field(default=0.4, ge=0, le=1)
+    by_prefix: bool = False
+    """Whether a token also earns by how much it changes what replies that begin like it have earned (TEMPO, arXiv 2509.18314):
+    replies to one task share most of their text, and part at the few tokens that decide. For a single turn."""
+    demonstrate: bool = False
+    """Whether the kernel that the data has for a task takes the place of one reply where none is right, as if the policy had
+    written it (LUFFY, arXiv 2504.14945, without its shaping): such a group teaches nothing otherwise. For a single turn."""
     drop_flat: bool = True
     """Groups whose rewards do not differ are left out of the loss, as dynamic sampling does (DAPO, arXiv 2503.14476)."""
     updates: int = Field(default=1, ge=1)
@@ -137,6 +144,12 @@ class Grpo(Training):
     filters: bool = True
     """Whether hacks earn nothing; off for ablations."""
     policy: Policy = Policy()
+
+    @model_validator(mode="after")
+    def _single_turns(self) -> "Grpo":
+        if self.turns > 1 and (self.by_prefix or self.demonstrate):
+            raise ValueError("by_prefix and demonstrate are for a single turn: set turns to 1")
+        return self
 
 
 Recipe = Annotated[Sft | Grpo | Judge, Field(discriminator="kind")]

@@ -1,6 +1,7 @@
 """Rewards are pure functions of records, and the table has them all."""
 
 import inspect
+import math
 
 import pytest
 
@@ -55,6 +56,22 @@ def test_the_mid_end_is_paid_for_the_speedup_over_its_parent(outcome, speedup, r
     assert find_reward("midend")(sample_evaluation(outcome, speedup), parent, None) == pytest.approx(reward)
 
 
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_correctness_is_one_or_nothing(outcome):
+    right = outcome in ("measured", "verified")
+    assert find_reward("correctness")(sample_evaluation(outcome), None, None) == float(right)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "speedup", "reward"),
+    [("measured", 4.0, math.log(2)), ("measured", 1.0, -math.log(2)), ("measured", 2.0, 0.0), ("measured", 900.0, 2.0),
+     ("measured", 1e-4, -2.0), ("incorrect", 9.0, -0.1), ("suspect", 9.0, -0.1), ("verified", 9.0, 0.0)],
+)  # fmt: skip
+def test_a_log_gain_costs_what_is_slower_as_much_as_it_pays_what_is_faster(outcome, speedup, reward):
+    parent = sample_evaluation("measured", 2.0)
+    assert find_reward("log_gain")(sample_evaluation(outcome, speedup), parent, None) == pytest.approx(reward)
+
+
 @pytest.mark.parametrize("parent", [None, sample_evaluation("verified")])
 def test_beside_a_parent_without_a_time_nothing_was_gained(parent):
     assert find_reward("midend")(sample_evaluation("measured", 2.5), parent, None) == 1.0
@@ -72,7 +89,8 @@ def test_the_midend_is_paid_nothing_for_what_it_broke():
 
 def test_an_unknown_reward_is_named_with_those_that_there_are():
     with pytest.raises(
-        UsageError, match=r"reward 'speed' must be one of cuda_agent, .*frontend, frontend_midend, .*log_speedup"
+        UsageError,
+        match=r"reward 'speed' must be one of correctness, cuda_agent, .*frontend, frontend_midend, .*log_speedup",
     ):
         find_reward("speed")
 

@@ -164,6 +164,22 @@ def test_the_kernels_of_one_task_are_dealt_out_to_its_workers(of_task):
     assert asked == {1: [6, 0, 0], 2: [3, 3, 0], 5: [2, 2, 2]}[of_task]
 
 
+def test_tasks_with_several_workers_each_take_turns_over_all_of_them():
+    evaluators = [ScriptedEvaluator(delay_s=0.01) for _ in range(6)]
+    judges = Judges(evaluators.__getitem__, workers=6, of_task=2)
+    task, kernels = sample_task(), [sample_attempt(n).proposal.candidate for n in range(2)]
+
+    async def verdicts():
+        tasks = [
+            task.model_copy(update={"source": task.source.model_copy(update={"source": f"{n}"})}) for n in range(3)
+        ]
+        await asyncio.gather(*(judges.judge(one, kernel) for one in tasks for kernel in kernels))
+        await judges.close()
+
+    asyncio.run(verdicts())
+    assert [len(one.calls) for one in evaluators] == [1] * 6
+
+
 def test_a_referee_that_breaks_is_replaced_once_and_then_nothing_is_known():
     opened = []
 

@@ -73,6 +73,8 @@ STANDARD = "standard"
 """The variant without files of its own."""
 TRAINED = "trained"
 """The standard files, showing what training shows: for a model that was trained with `kernelwright train`."""
+EDITS = "edits"
+"""As `TRAINED`, and a kernel is changed by an edit of it: for a model that was trained with this variant."""
 Value = object
 """Whatever a prompt file can show: text, a record, or None where there is nothing to show."""
 
@@ -107,7 +109,7 @@ class Prompts:
         base = root or _root()
         self._folders = (base,) if variant in (STANDARD, TRAINED) else (base.joinpath("variants", variant), base)
         self._files = _Files(self._folders)
-        self.trained = variant == TRAINED
+        self.trained = variant in (TRAINED, EDITS)
 
     def render(self, name: str, values: Mapping[str, Value]) -> Rendered:
         """The prompt of that name.

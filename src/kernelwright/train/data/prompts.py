@@ -1,9 +1,13 @@
 """From samples to rows of supervised fine-tuning: the prompt that the product would send, and the reply to learn."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
 from typing import Literal
 
 from kernelwright.languages import language
+from kernelwright.propose.llm.render import EDITS, STANDARD
+from kernelwright.records.attempt import Attempt
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatMessage
 from kernelwright.records.task import Task
 from kernelwright.train.data.forms import restyled
@@ -26,6 +30,36 @@ def fenced(source: str, fence: str) -> str:
     return f"```{fence}\n{source.rstrip()}\n```"
 
 
+def reply_with(kernel: Candidate, parent: Attempt | None = None, variant: str = STANDARD) -> str:
+    """A reply with this kernel in it, as the variant's prompts ask for it: whole, or as an edit of the parent's."""
+    if variant == EDITS and parent is not None:
+        return edit_of(parent.proposal.candidate.source, kernel.source)
+    return fenced(kernel.source, language(kernel.language).fence)
+
+
+def edit_of(old: str, new: str) -> str:
+    """SEARCH/REPLACE blocks that make one text of another. What they search for occurs once, with more lines if need be."""
+    before, after = old.split("\n"), new.split("\n")
+    made = []
+    for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag != "equal":
+            less, more = _once(before, i, j)
+            block = [*before[less:i], *after[k:m], *before[j:more]]
+            made.append("\n".join(("<<<<<<< SEARCH", *before[less:more], "=======", *block, ">>>>>>> REPLACE")))
+    return "\n".join(made)
+
+
+def _once(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
+    """The smallest stretch around these lines, to both sides by turns, that occurs once and is not blank."""
+    while first > 0 or last < len(lines):
+        found = [line.rstrip() for line in lines[first:last]]
+        places = sum([x.rstrip() for x in lines[i : i + len(found)]] == found for i in range(len(lines)))
+        if any(found) and places == 1:
+            break
+        first, last = max(0, first - 1), min(len(lines), last + 1)
+    return first, last
+
+
 def opening(task: Task, role: str) -> tuple[ChatMessage, ...]:
     """The first prompt of a role about a task."""
     return Environment((), Nobody(), Settings(role=role)).opening(Assignment(task=task))
@@ -46,7 +80,7 @@ def rows(
         parent = one.parent if role == "midend" else None
         task = in_form(one.task, number % forms)
         prompt = environment.opening(Assignment(task=task, parent=parent, split=one.split))
-        yield prompt, fenced(one.candidate.source, language(one.candidate.language).fence)
+        yield prompt, reply_with(one.candidate, parent, variant)
 
 
 def in_form(task: Task, form: int) -> Task:

@@ -24,35 +24,43 @@ class Sampling(NamedTuple):
     """As in a recipe."""
 
 
+class Reply(NamedTuple):
+    """What was written to a prompt."""
+
+    text: str
+    cut: bool
+    """Whether it was cut off at the limit of tokens."""
+
+
 class Drawn(NamedTuple):
     """One reply and its step."""
 
     assignment: Assignment
-    reply: str
+    reply: Reply
     step: Step
 
 
-def draw(network: Network, environment: Environment, tasks: Sequence[Assignment], how: Sampling) -> list[list[str]]:
+def draw(network: Network, environment: Environment, tasks: Sequence[Assignment], how: Sampling) -> list[list[Reply]]:
     """Replies to the first prompt of each task."""
     asked = [network.prompt_ids(environment.opening(task)) for task in tasks for _ in range(how.samples)]
     torch.manual_seed(how.seed)
     # Prompts of like length together, so that little is padded.
     order = sorted(range(len(asked)), key=lambda i: len(asked[i]))
-    texts = [""] * len(asked)
+    found = [Reply("", cut=True)] * len(asked)
     for start in range(0, len(order), how.batch):
         places = order[start : start + how.batch]
-        for place, text in zip(places, _replies(network, [asked[i] for i in places], how), strict=True):
-            texts[place] = text
-    return [texts[i : i + how.samples] for i in range(0, len(texts), how.samples)]
+        for place, reply in zip(places, _replies(network, [asked[i] for i in places], how), strict=True):
+            found[place] = reply
+    return [found[i : i + how.samples] for i in range(0, len(found), how.samples)]
 
 
 async def judge_all(
-    environment: Environment, tasks: Sequence[Assignment], replies: Sequence[Sequence[str]]
+    environment: Environment, tasks: Sequence[Assignment], replies: Sequence[Sequence[Reply]]
 ) -> list[list[Drawn]]:
     """Every reply's step, all verdicts awaited together."""
 
-    async def one(task: Assignment, reply: str) -> Drawn:
-        return Drawn(task, reply, await environment.begin(task).step(reply))
+    async def one(task: Assignment, reply: Reply) -> Drawn:
+        return Drawn(task, reply, await environment.begin(task).step(*reply))
 
     flat = [one(task, reply) for task, group in zip(tasks, replies, strict=True) for reply in group]
     found = await asyncio.gather(*flat)
@@ -60,9 +68,10 @@ async def judge_all(
     return [list(found[i : i + each]) for i in range(0, len(found), each)]
 
 
-def _replies(network: Network, prompts: list[list[int]], how: Sampling) -> list[str]:
+def _replies(network: Network, prompts: list[list[int]], how: Sampling) -> list[Reply]:
     made = _recorded(network, prompts, how) if how.cache == "static" else _generated(network, prompts, how)
-    return [network.tokenizer.decode(row, skip_special_tokens=True) for row in made]
+    decode = network.tokenizer.decode
+    return [Reply(decode(row, skip_special_tokens=True), network.end not in row) for row in made]
 
 
 def _recorded(network: Network, prompts: list[list[int]], how: Sampling) -> list[list[int]]:

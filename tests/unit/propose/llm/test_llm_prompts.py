@@ -11,7 +11,7 @@ from kernelwright.errors import ProposeError, UsageError
 from kernelwright.propose.llm.advice import SHOWN
 from kernelwright.propose.llm.agent import agent_values
 from kernelwright.propose.llm.parse import Kernel, parse
-from kernelwright.propose.llm.render import STANDARD, TRAINED, Prompts, fenced, inline, prompt_hash, variants
+from kernelwright.propose.llm.render import EDITS, STANDARD, TRAINED, Prompts, fenced, inline, prompt_hash, variants
 from kernelwright.propose.llm.sections import Facts, evidence, known, values
 from kernelwright.propose.llm.writer import CODE
 from kernelwright.propose.proposer import RunFacts
@@ -158,10 +158,20 @@ def test_a_value_that_no_file_shows_is_an_error(facts):
         Prompts().render("coder-seed", {**shown(facts("coder-seed")), "weather": "fine"})
 
 
+def test_the_variant_of_edits_asks_for_one_where_there_is_a_candidate(facts):
+    first, later = (
+        Prompts(EDITS).render(name, shown(facts(name))).user for name in ("frontend-seed", "midend-improve")
+    )
+    assert "One fenced block with the whole source" in first
+    assert "<<<<<<< SEARCH" not in first
+    assert "<<<<<<< SEARCH" in later
+    assert "whole" not in later.rpartition("## Instruction")[2]
+
+
 def test_an_unknown_variant_lists_the_known_ones():
-    with pytest.raises(UsageError, match="standard, trained, terse"):
+    with pytest.raises(UsageError, match="standard, trained, edits, terse"):
         Prompts("loud")
-    assert variants() == (STANDARD, TRAINED, "terse")
+    assert variants() == (STANDARD, TRAINED, EDITS, "terse")
 
 
 @pytest.fixture
