@@ -1,10 +1,20 @@
-"""Several settings of one kernel as one program: every plan finds its own binary, and its name says which setting it is."""
+"""Several settings of one kernel as one program: every plan finds its own binary, and its name says which setting it is.
 
-from kernelwright.evaluate.backends.cuda.preparation import _together
+A program is built once for a task and candidate, as long as it is among the latest.
+"""
+
+from types import SimpleNamespace
+
+from kernelwright.evaluate.backends.cuda import preparation
+from kernelwright.evaluate.backends.cuda.preparation import _together, built
+from kernelwright.evaluate.backends.cuda.programs import MOST, Programs
 from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.launch import Launch, LaunchPlan
 from kernelwright.records.measure import BuildFacts
+from kernelwright.records.policy import Policy
+
+POLICY = Policy(tune_points=8)
 
 
 def plan(label="", module=0):
@@ -29,3 +39,27 @@ def test_plans_keep_their_binaries_and_are_named_after_their_settings():
     ]  # fmt: skip
     assert [(p.label, p.launches[0].module) for p in found.unaligned_plans] == [("BLOCK=2 warps=0", 2)]
     assert found.facts.compiler == "b'a'"
+
+
+def test_a_program_is_built_once_as_long_as_it_is_among_the_latest(monkeypatch):
+    asked = []
+
+    def planned(trial, warm, device):
+        asked.append(trial.candidate.id)
+        return program(trial.candidate.source.encode())
+
+    monkeypatch.setattr(preparation, "_planned", planned)
+    machine = SimpleNamespace(programs=Programs(), warm=None, hardware=None)
+
+    def of(source, policy=POLICY):
+        candidate = Candidate(language="cuda", source=source)
+        return SimpleNamespace(task=SimpleNamespace(id="task"), candidate=candidate, policy=policy)
+
+    first = built(of("a"), machine)
+    assert built(of("a"), machine) is first
+    assert built(of("b"), machine) is not first
+    built(of("a", POLICY.model_copy(update={"tune_points": 1})), machine)
+    assert len(asked) == 3
+    for number in range(MOST):
+        built(of(f"c{number}"), machine)
+    assert built(of("a"), machine) is not first

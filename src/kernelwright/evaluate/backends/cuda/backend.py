@@ -115,7 +115,7 @@ class CudaBackend:
     @contextmanager
     def prepared(self, trial: Trial) -> Iterator[Prepared]:
         """See `Backend.prepared`: goes on beside other candidates' clocks."""
-        made = built(trial, self.host.warm, self.machine.hardware)
+        made = built(trial, self.machine)
         trial.facts = made.facts
         if isinstance(made, Program):
             yield Prepared(made.facts, lambda: loaded_plan(trial, self.machine, made))

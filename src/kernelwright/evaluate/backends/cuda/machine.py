@@ -5,6 +5,7 @@ from pathlib import Path
 import torch
 
 from kernelwright.evaluate import toolkit
+from kernelwright.evaluate.backends.cuda.programs import Programs
 from kernelwright.evaluate.backends.host import Host, headers
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.spawn import PrewarmedPool
@@ -22,6 +23,7 @@ class CudaMachine:
 
     def __init__(self, host: Host) -> None:
         self.host, self.warm = host, host.warm
+        self.programs = Programs()
         self._prewarmed: dict[str, PrewarmedPool] = {}
         self._headers: Path | None = None
 

@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import islice
 
+from kernelwright.evaluate.backends.cuda.machine import CudaMachine
+from kernelwright.evaluate.backends.cuda.programs import key_of
 from kernelwright.evaluate.languages.artifact import Artifact, Built, Dynamic, Library, Program
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.sandbox.spawn import Warm
@@ -22,16 +24,22 @@ BUILDERS_AT_ONCE = 8
 """Settings that are compiled at once."""
 
 
-def built(trial: Trial, warm: Warm, device: Hardware) -> Artifact:
+def built(trial: Trial, machine: CudaMachine) -> Artifact:
     """A program for the referee's launcher; a library, or nothing, where the candidate's own host code must run.
 
     Raises:
         OutcomeReached: it does not build, or breaks a limit of its task's.
         as `Builder.build`.
     """
+    key = key_of(trial)
+    known = machine.programs.known(key)
+    if known is not None:
+        return known
     own_host = BUILDERS[trial.candidate.language].OWN_HOST
-    made = _as_it_is(trial, warm, device) if own_host else _planned(trial, warm, device)
-    if not isinstance(made, Program):
+    made = (_as_it_is if own_host else _planned)(trial, machine.warm, machine.hardware)
+    if isinstance(made, Program):
+        machine.programs.keep(key, made)
+    else:
         _refuse_unlimited(trial, made)
     return made
 

@@ -79,7 +79,7 @@ def request_of(trial: Trial, build: BuildFacts | None, machine: CudaMachine) -> 
     init = trial.session.original.init_source()
     request = Request(trial.task, trial.candidate, trial.policy, init, build)
     try:
-        made = built(trial, machine.warm, machine.hardware)
+        made = built(trial, machine)
     except UNBUILT as failure:
         return replace(request, fault=f"it could not be built for a profile: {failure}"[:400])
     if isinstance(made, Library):
