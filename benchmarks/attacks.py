@@ -148,7 +148,8 @@ class Pass:
     def next_round(self) -> list[Kernel]:
         """The kernels that lack most judgements, those of one task together."""
         most = max(map(self.left, self.chosen), default=0)
-        return sorted((k for k in self.chosen if self.left(k) == most > 0), key=lambda kernel: kernel.task.name)
+        lacking = [kernel for kernel in self.chosen if self.left(kernel) == most > 0]
+        return sorted(lacking, key=lambda kernel: (kernel.task.name, kernel.task.source))
 
     async def _judge(self, referee: Referee, kernels: Sequence[Kernel]) -> None:
         """Each once; a task is admitted anew in every round."""
