@@ -167,7 +167,9 @@ class Book:
 
 
 def _sentence(found: AuditSummary) -> str:
-    line = f"of {found.published} published kernels {found.right} are right, {found.faster_than_eager} faster than eager"
+    line = (
+        f"of {found.published} published kernels {found.right} are right, {found.faster_than_eager} faster than eager"
+    )
     if found.claimed is None or found.measured is None:
         return line
     means = f"claimed {found.claimed:.2f}, measured {found.measured:.2f}"
