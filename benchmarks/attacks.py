@@ -2,10 +2,11 @@
 
 On the CPU these are all kernels of `tests/cheats` (the outsider's, the insider's, their honest twins, the honest folder,
 the odd ones), on a GPU those of `tests/gpu` (cheats, twins, honest kernels). Each is judged as in a search, `--times`
-times; a cheat counts as refused too where it is measured and gains nothing over its twin. `--beside-busy` keeps another
-process at work meanwhile. Every row is written at once, and the same command goes on where it was cut; `--seconds` are
-those of one call. A summary lies beside the rows (`FILE.json`). Exit code 0: nothing is left, cheats were refused in every
-judgement (beside a busy process in nine of ten) and honest kernels measured in all.
+times, in rounds: a pass that is cut has met all of them. A cheat counts as refused too where it is measured and gains nothing
+over its twin. `--beside-busy` keeps another process at work meanwhile. Every row is written at once, and the same command goes
+on where it was cut, on the same device; `--seconds` are those of one call. A summary lies beside the rows (`FILE.json`). Exit
+code 0: nothing is left, cheats were refused in every judgement (beside a busy process in nine of ten) and honest kernels
+measured in all.
 """
 
 import argparse
@@ -14,12 +15,12 @@ import json
 import subprocess
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from author_rows import HERE
 from honest import CHEATS as ON_CPU
 from honest import honest
 from provenance import provenance
@@ -27,19 +28,26 @@ from pydantic import JsonValue
 
 from kernelwright.engine.summary import check_of
 from kernelwright.engine.target import resolve_target
-from kernelwright.errors import RefereeError, TaskError
+from kernelwright.errors import KernelwrightError, TaskError
 from kernelwright.evaluate.referee import Referee
 from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Measured
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.task import Task, TaskSource
+from kernelwright.store.files import write_whole
 from kernelwright.tasks.kernel_file import read_kernel
 from kernelwright.tasks.kernelbench import read_kernelbench
 from kernelwright.tasks.table import read_task
 
 ON_GPU = ON_CPU.parent / "gpu"
 POLICY = Policy(baselines=("eager",), final_baselines=(), run_limit_s=60)
+BRIEF = {"search_seconds": 2.0, "final_seconds": 5.0, "final_blocks": 8}
+"""On a GPU, whose time is scarce: what refuses a cheat is no matter of more blocks."""
+CUT_S = 30.0
+"""How much later than the time is over a judgement may end; one that does not is begun anew by the next call."""
+MOST_BROKEN = 5
+"""Judgements without a verdict in a row, after which the pass ends: the machine is at fault, not the kernels."""
 NOISE = 1.25
 """Times its twin's upper bound that the lower bound of a cheat may be: they are timed in two contests."""
 BUSY_SHARE = 0.9
@@ -114,55 +122,94 @@ class Pass:
         self.twins = {one.name: one for one in every}
         self.chosen = [one for one in every if arguments.only in one.name]
         self.end = time.monotonic() + arguments.seconds
+        self.policy = POLICY.model_copy(update=BRIEF if self.target.kind == "cuda" else {})
         lines = self.out.read_text().splitlines() if self.out.exists() else []
         self.rows: list[Row] = [row for row in map(_row, lines) if row]
-        self.device: JsonValue = ""
+        self.where: dict[str, JsonValue] = {}
+        """What the measurements come from; empty until the device was asked."""
+        self._broken = 0
+        """Judgements in a row that broke."""
+        self._admitted: tuple[TaskSource, Task | TaskError] | None = None
+        """The task of the last kernel."""
 
-    async def run(self) -> dict[str, JsonValue]:
-        """Judge; what a measurement comes from."""
-        referee = Referee(POLICY)
+    async def run(self) -> None:
+        """Judge, round by round."""
+        referee = Referee(self.policy)
         try:
-            where = provenance(await referee.environment(self.target))
-            self.device = where["device"]
-            for one in sorted(self.chosen, key=lambda kernel: kernel.task.name):
-                while self.left(one) and time.monotonic() < self.end:
-                    self._add(one, await self._judged(referee, one))
-            return where
+            self.where = provenance(await referee.environment(self.target))
+            async with asyncio.timeout(max(0.0, self.end - time.monotonic()) + CUT_S):
+                while (kernels := self.next_round()) and not self._over():
+                    await self._judge(referee, kernels)
+        except TimeoutError:
+            sys.stderr.write("the time is over; the same command goes on\n")
         finally:
             await referee.close()
+
+    def next_round(self) -> list[Kernel]:
+        """The kernels that lack most judgements, those of one task together."""
+        most = max(map(self.left, self.chosen), default=0)
+        lacking = [kernel for kernel in self.chosen if self.left(kernel) == most > 0]
+        return sorted(lacking, key=lambda kernel: (kernel.task.name, kernel.task.source))
+
+    async def _judge(self, referee: Referee, kernels: Sequence[Kernel]) -> None:
+        """Each once; a task is admitted anew in every round."""
+        self._admitted = None
+        for one in kernels:
+            if self._over():
+                return
+            self._add(one, await self._judged(referee, one))
+
+    def _over(self) -> bool:
+        return time.monotonic() > self.end or self._broken >= MOST_BROKEN
 
     def left(self, one: Kernel) -> int:
         """Judgements that it still needs."""
         return max(0, self.times - len(self.of(one)))
 
     def of(self, one: Kernel) -> list[Row]:
-        """Its rows, with or without a busy process beside it as this pass has."""
-        return [row for row in self.rows if row["key"] == one.key and row["beside"] == self.beside]
+        """Its rows on this device, with or without a busy process beside it as this pass has."""
+        mine = {"key": one.key, "beside": self.beside, "device": self.where.get("device")}
+        return [row for row in self.rows if all(row.get(name) == value for name, value in mine.items())]
 
     async def _judged(self, referee: Referee, one: Kernel) -> Row:
         begin = time.monotonic()
         try:
-            task = await referee.admit(one.task, self.target)
-            found = await self._evaluated(referee, task, one)
-            row = await self._told(referee, task, one, found)
+            task = await self._task(referee, one.task)
+            row = await self._told(referee, task, one, await self._evaluated(referee, task, one))
         except TaskError as error:
-            row = {"outcome": "task refused", "why": str(error)[:500], "as_it_must": False}
-        except RefereeError as error:
-            row = {"outcome": "broken", "why": str(error)[:500], "as_it_must": False}
+            row = {"outcome": "task refused", "why": _short(str(error)), "as_it_must": False}
+        except KernelwrightError as error:
+            row = {"outcome": "broken", "why": _short(str(error)), "as_it_must": False}
         return {**row, "seconds": round(time.monotonic() - begin, 2)}
 
+    async def _task(self, referee: Referee, source: TaskSource) -> Task:
+        """The task, admitted once for its kernels in a row.
+
+        Raises:
+            TaskError: it was refused.
+        """
+        if self._admitted is None or self._admitted[0] != source:
+            try:
+                self._admitted = (source, await referee.admit(source, self.target))
+            except TaskError as error:
+                self._admitted = (source, error)
+        found = self._admitted[1]
+        if isinstance(found, TaskError):
+            raise found
+        return found
+
     async def _evaluated(self, referee: Referee, task: Task, one: Kernel) -> Evaluation:
-        referee.policy = POLICY.model_copy(update=dict(one.options))
+        referee.policy = self.policy.model_copy(update=dict(one.options))
         try:
             return await referee.evaluate(task, one.candidate, one.effort)
         finally:
-            referee.policy = POLICY
+            referee.policy = self.policy
 
     async def _told(self, referee: Referee, task: Task, one: Kernel, found: Evaluation) -> Row:
         """The outcome, and whether it is what it must be: of a cheat that is measured, its twin is asked as well."""
         environment = await referee.environment(self.target)
         mine = check_of(task, environment, one.candidate, found)
-        row: Row = {"outcome": found.outcome, "why": mine.reason[:500]}
+        row: Row = {"outcome": found.outcome, "why": _short(mine.reason)}
         if not one.cheat or not isinstance(found, Measured):
             return {**row, "as_it_must": isinstance(found, Measured) != one.cheat}
         twin = self.twins.get(one.twin)
@@ -170,7 +217,7 @@ class Pass:
             return {**row, "as_it_must": False}
         other = check_of(task, environment, twin.candidate, await self._evaluated(referee, task, twin))
         if mine.speedup_eager is None or other.speedup_eager is None:
-            return {**row, "why": f"its twin is {other.outcome}: {other.reason[:300]}", "as_it_must": False}
+            return {**row, "why": _short(f"its twin is {other.outcome}: {other.reason}"), "as_it_must": False}
         gain = mine.speedup_eager.low / other.speedup_eager.high
         return {**row, "gain": round(gain, 3), "as_it_must": gain <= NOISE}
 
@@ -179,15 +226,20 @@ class Pass:
             "kernel": one.name,
             "cheat": one.cheat,
             "beside": self.beside,
-            "device": self.device,
+            "device": self.where["device"],
             **row,
             "key": one.key,
         }
         self.rows.append(whole)
+        self._broken = self._broken + 1 if row["outcome"] == "broken" else 0
         self.out.parent.mkdir(parents=True, exist_ok=True)
         with self.out.open("a") as lines:
             lines.write(json.dumps(whole) + "\n")
         sys.stderr.write(f"{one.name}: {row['outcome']}{'' if row['as_it_must'] else ' (!)'}, {row['seconds']} s\n")
+
+
+def _short(text: str) -> str:
+    return text.replace(HERE, "")[:500]
 
 
 def _row(line: str) -> Row:
@@ -214,8 +266,7 @@ def _busy(kind: str, wanted: bool) -> Iterator[None]:
 
 def summary(one: Pass) -> dict[str, JsonValue]:
     """Counts over all kernels, and each that was not always what it must be."""
-    devices = Counter(str(row.get("device", "not kept")) for kernel in one.chosen for row in one.of(kernel))
-    found: dict[str, JsonValue] = {"times": one.times, "beside_busy": one.beside, "devices": dict(devices)}
+    found: dict[str, JsonValue] = {"times": one.times, "beside_busy": one.beside}
     for word, cheat in (("cheats", True), ("honest", False)):
         kernels = [kernel for kernel in one.chosen if kernel.cheat == cheat]
         rows = [row for kernel in kernels for row in one.of(kernel)]
@@ -248,6 +299,15 @@ def _table(one: Pass, told: dict[str, JsonValue]) -> Iterator[str]:
         )
 
 
+def _summed(one: Pass) -> dict[str, JsonValue]:
+    """The counts, which are written down where the device is known."""
+    counts = summary(one)
+    if one.where:
+        text = json.dumps({**one.where, **counts, "rows": one.rows}, indent=1)
+        write_whole(one.out.with_suffix(".json"), text + "\n")
+    return counts
+
+
 def main() -> int:
     """One pass, its summary, and a short table."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -258,10 +318,11 @@ def main() -> int:
     asked.add_argument("--beside-busy", action="store_true")
     asked.add_argument("--seconds", type=float, default=540.0)
     one = Pass(asked.parse_args())
-    with _busy(one.target.kind, one.beside):
-        told = asyncio.run(one.run())
-    counts = summary(one)
-    one.out.with_suffix(".json").write_text(json.dumps({**told, **counts, "rows": one.rows}, indent=1) + "\n")
+    try:
+        with _busy(one.target.kind, one.beside):
+            asyncio.run(one.run())
+    finally:
+        counts = _summed(one)
     sys.stdout.write("\n".join(_table(one, counts)) + "\n")
     held = all(
         counts[f"{word}_that_hold"] == counts[word] and not counts[f"{word}_left"] for word in ("cheats", "honest")

@@ -1,9 +1,10 @@
 """What the built-in author would write of the suite, without judging: `python benchmarks/author_plan.py --out FILE`.
 
 Each task is exported at its own size on tensors without memory, read and partitioned, and its default kernel is written;
-nothing is admitted or run. Goes on where it was cut. The table counts the kernels by family and says why the rest was
-declined. `--compile` also compiles the Triton kernels, for which no GPU is needed, and writes down registers, spilled bytes,
-shared memory and occupancy: a second or two a task. What spills, or does not compile, is in the table.
+nothing is admitted or run. Goes on where it was cut: a row is known as long as neither the package's code nor the task has
+changed. The table counts the kernels by family and says why the rest was declined. `--compile` also compiles the Triton
+kernels, for which no GPU is needed, and writes down registers, spilled bytes, shared memory and occupancy: a second or two a
+task whose kernel's text is new. What spills, or does not compile, is in the table.
 """
 
 import argparse
@@ -12,11 +13,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import torch
 from author import tasks_of
-from author_rows import shape_of
+from author_rows import HERE, shape_of
+from provenance import commit_and_date
 from pydantic import JsonValue
 from suite import ROOT
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -34,6 +37,7 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import OpGraph, Ref
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Domain, TensorSpec
+from kernelwright.store.files import write_whole
 from kernelwright.tasks.files import with_size
 from kernelwright.tasks.table import read_task
 
@@ -51,43 +55,71 @@ def main(arguments: argparse.Namespace) -> None:
     """Plan every task for every target that is not known yet, write the rows, and print the table."""
     out = Path(arguments.out) if arguments.out else None
     known: list[Row] = json.loads(out.read_text())["rows"] if out and out.exists() else []
-    rows = {f"{row['task']}/{row['target']}": row for row in known}
+    rows, code = {f"{row['task']}/{row['target']}": row for row in known}, _code()
     for listed in tasks_of(arguments.folder):
         for target in arguments.targets if arguments.only in listed.name else ():
             key = f"{listed.name}/{target}"
-            if key not in rows:
-                rows[key] = _row(listed.name, target, arguments.compile)
-        if out:
-            _write(out, list(rows.values()))
+            before, made_of = rows.get(key, {}), _hash(code, (ROOT / f"{listed.name}.py").read_text())
+            if before.get("code") != made_of or (arguments.compile and _uncompiled(before)):
+                rows[key] = {**_row(listed.name, target, before, arguments.compile), "code": made_of}
+                if out:
+                    _write(out, list(rows.values()))
     for target in arguments.targets:
         sys.stdout.write(_table(target, [row for row in rows.values() if row["target"] == target]))
+
+
+def _code() -> str:
+    """What plans and writes: all of the package, and torch."""
+    files = sorted((ROOT.parent / "src").rglob("*.py"))
+    return _hash(torch.__version__, *(file.read_text() for file in files))
+
+
+def _hash(*texts: str) -> str:
+    return sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
+def _uncompiled(row: Row) -> bool:
+    return bool(row["written"]) and row["target"] != "cpu" and "trouble" not in row
 
 
 def _write(out: Path, rows: Sequence[Row]) -> None:
     targets = sorted({str(row["target"]) for row in rows})
     counts: dict[str, JsonValue] = {t: _counted([r for r in rows if r["target"] == t]) for t in targets}
-    document = {"how": " ".join(str(__doc__).split()), "torch": torch.__version__, "counts": counts, "rows": list(rows)}
-    out.write_text(json.dumps(document, indent=1) + "\n")
+    head: Row = {"how": " ".join(str(__doc__).split()), "torch": torch.__version__, **commit_and_date()}
+    write_whole(out, json.dumps({**head, "counts": counts, "rows": list(rows)}, indent=1) + "\n")
 
 
-def _row(name: str, target: str, compiles: bool) -> Row:
+def _row(name: str, target: str, before: Row, compiles: bool) -> Row:
     start = time.monotonic()
     row: Row = {"task": name, "target": target, "written": False}
-    path = ROOT / f"{name}.py"
     try:
-        try:
-            task = planned(read_task(path), TARGETS[target])
-        except Exception:  # noqa: BLE001 (a task's own code may look at values, which these tensors do not have)
-            task = planned(read_task(with_size(path, "small")), TARGETS[target], real=True)
-            row["size"] = "small"
-        design = DESIGNS[LANGUAGES[task.target.kind]](task)
-        candidate = design.write(design.default)
-        row |= {"written": True, **shape_of(design)}
-        if compiles and task.target.kind == "cuda":
-            row |= _compiled(candidate, task)
+        row |= _planned(name, target, before, compiles)
     except ProposeError as error:
         row["why"] = _short(str(error))
+    except Exception as error:  # noqa: BLE001 (one task's fault, in its code or in ours, hinders no other)
+        row["why"] = _short(f"a fault: {type(error).__name__}: {error}".replace(HERE, ""))
     return {**row, "seconds": round(time.monotonic() - start, 2)}
+
+
+def _planned(name: str, target: str, before: Row, compiles: bool) -> Row:
+    """What is written, and what a compiler says of it, unless it said so of the same text before.
+
+    Raises:
+        ProposeError: it is not the author's to write.
+    """
+    path = ROOT / f"{name}.py"
+    row: Row = {"written": True}
+    try:
+        task = planned(read_task(path), TARGETS[target])
+    except Exception:  # noqa: BLE001 (a task's own code may look at values, which these tensors do not have)
+        task = planned(read_task(with_size(path, "small")), TARGETS[target], real=True)
+        row["size"] = "small"
+    design = DESIGNS[LANGUAGES[task.target.kind]](task)
+    candidate = design.write(design.default)
+    row |= {**shape_of(design), "text": _hash(candidate.at(()).source)}
+    if before.get("text") == row["text"] and not _uncompiled(before):
+        return row | {key: before[key] for key in ("facts", "trouble") if key in before}
+    return row | (_compiled(candidate, task) if compiles and task.target.kind == "cuda" else {})
 
 
 def _compiled(candidate: Candidate, task: Task) -> Row:

@@ -1,12 +1,14 @@
 """Runs the tests that need a GPU, and goes on where the last call ended: `python benchmarks/gpu_tests.py --out FILE`.
 
 A result is written the moment it is known. FILE holds one row a test; a test that passed on this commit is not run again,
-one that failed is, after all others. `--only TEXT` takes the tests whose names contain TEXT, `--first TEXT` puts them first.
-`--keep-passed` takes over what passed on an earlier commit too: each row names the commit that it passed on.
-`--workers N` runs as many tests side by side; whatever compares times takes turns by the device's lock. Files that test the
-clock itself or need the whole memory (`ALONE`) come after all others, one by one, and so does what failed beside others, once
-more. On one H200 this gained next to nothing (docs/log.md).
-Exit code 0: every test that was chosen has passed.
+one that failed is, after all others. A test is begun only if the time allows what it took before, on whatever device and
+commit; one that is skipped leaves its row as it was. `--only TEXT` takes the tests whose names contain TEXT, `--first TEXT`
+puts them first. `--keep-passed` takes over what passed on an earlier commit too: each row names the commit that it passed on.
+`--workers N` runs as many tests side by side; whatever compares times takes turns by the device's lock. `--gpus K` deals the
+workers to so many GPUs, each with a lock of its own. Files that test the clock itself or need the whole memory (`ALONE`) come
+after all others, one by one, and so does what failed beside others, once more. On one H200 this gained next to nothing
+(docs/log.md).
+Exit code 0: every file of tests could be read, and every test that was chosen has passed.
 """
 
 import argparse
@@ -37,19 +39,23 @@ class Continued:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.out, self.only, self.first = Path(arguments.out), arguments.only, arguments.first
-        self.share, self.workers = arguments.share, arguments.workers
+        self.share, self.workers, self.gpus = arguments.share, arguments.workers, arguments.gpus
         self.keep: bool = arguments.keep_passed
         self.end = time.monotonic() + arguments.seconds
         self.head: dict[str, JsonValue] = {}
         self.rows: Rows = {}
         self.known_s: dict[str, float] = {}
-        """What each test took in an earlier call, on whatever commit."""
+        """What each test took in an earlier call, on whatever device and commit."""
+        self.ran: set[str] = set()
+        """Tests of which this process has a result."""
+        self.unread: list[str] = []
+        """Files that could not be collected."""
         self.chosen: list[str] = []
         self.collected = 0
         """Tests that need a GPU, chosen or not."""
 
     def open(self) -> None:
-        """Ask the device who it is, and take over the rows of an earlier call on the same commit and device."""
+        """Ask the device who it is, take over the rows of the same commit and device, and the seconds of any."""
         if self.share is not None:
             told = json.loads(self.out.read_text())
             self.head, self.known_s, self.rows = told["head"], told["known_s"], told["rows"]
@@ -57,9 +63,9 @@ class Continued:
         self.head = provenance_of("cuda")
         if self.out.exists():
             known = json.loads(self.out.read_text())
+            rows = [{"commit": known["commit"], **row} for row in known["rows"]]
+            self.known_s = {**known.get("known_s", {}), **{row["test"]: row["seconds"] for row in rows}}
             if _same(known, self.head):
-                rows = [{"commit": known["commit"], **row} for row in known["rows"]]
-                self.known_s = {row["test"]: row["seconds"] for row in rows}
                 self.rows = {row["test"]: row for row in rows if self._counts(row)}
 
     def _counts(self, row: dict[str, JsonValue]) -> bool:
@@ -80,17 +86,25 @@ class Continued:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A row for each test: its call, or whatever went wrong before or after it."""
-        if report.when == "call" or report.outcome != "passed":
+        if report.outcome == "failed" or (report.when, report.outcome) == ("call", "passed"):
             why = str(report.longrepr).replace(f"{ROOT}/", "")[-4000:] if report.outcome == "failed" else ""
             row = {"test": report.nodeid, "outcome": report.outcome, "commit": self.head["commit"]}
             self.rows[report.nodeid] = {**row, "seconds": round(report.duration, 2), "why": why}
+            self.ran.add(report.nodeid)
             self.write()
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A file that cannot be read hinders no other, and is told at the end."""
+        if report.failed:
+            self.unread.append(report.nodeid)
+
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Begin nothing that the time does not allow."""
-        if time.monotonic() > self.end:
+        """Begin nothing that the time does not allow: a shorter test may still fit."""
+        now = time.monotonic()
+        if now > self.end:
             item.session.shouldstop = "the time is over; the same command goes on"
-            pytest.skip("the time is over")
+        if now + self.known_s.get(item.nodeid, USUAL_S) > self.end:
+            pytest.skip("the time does not allow it")
 
     def take(self, file: Path) -> None:
         """Take over what a worker has written."""
@@ -101,10 +115,11 @@ class Continued:
             self.write()
 
     def write(self) -> None:
-        """The whole file, with its counts."""
-        rows = [row for row in self.rows.values() if row["outcome"] != "skipped"]
+        """The whole file, with its counts; of a worker, what it has run itself."""
+        rows = [row for test, row in self.rows.items() if self.share is None or test in self.ran]
         counts = {name: sum(row["outcome"] == name for row in rows) for name in ("passed", "failed")}
-        told = {**self.head, "tests": self.collected, **counts, "rows": rows}
+        known_s = {test: seconds for test, seconds in self.known_s.items() if test not in self.rows}
+        told = {**self.head, "tests": self.collected, **counts, "known_s": known_s, "rows": rows}
         whole = self.out.with_suffix(".new")
         whole.write_text(json.dumps(told, indent=1) + "\n")
         whole.replace(self.out)
@@ -134,12 +149,15 @@ def side_by_side(plugin: Continued) -> None:
     with tempfile.TemporaryDirectory() as folder:
         own = [Path(folder) / f"{number}.json" for number in range(plugin.workers)]
         told = {"head": plugin.head, "known_s": plugin.known_s, "rows": plugin.rows}
+        # The lock's file has the device's own number in its name: each GPU gets one.
         environment = {"KERNELWRIGHT_DEVICE_LOCK": f"{folder}/device", **os.environ}
         command = [sys.executable, __file__, *sys.argv[1:], f"--seconds={plugin.end - time.monotonic()}"]
         children = []
         for number, file in enumerate(own):
             file.write_text(json.dumps(told))
-            children.append(subprocess.Popen([*command, f"--out={file}", f"--share={number}"], env=environment))
+            seen = {"CUDA_VISIBLE_DEVICES": str(number % plugin.gpus)} if plugin.gpus > 1 else {}
+            share = [*command, f"--out={file}", f"--share={number}"]
+            children.append(subprocess.Popen(share, env={**environment, **seen}))
         busy = True
         while busy:
             time.sleep(LOOK_S)
@@ -154,7 +172,8 @@ def main(arguments: argparse.Namespace) -> int:
     plugin.open()
     if arguments.share is None and arguments.workers > 1:
         side_by_side(plugin)
-    pytest.main([str(ROOT / "tests/gpu"), "-vv", "-m", "gpu", "-p", "no:cacheprovider", "--tb=short"], plugins=[plugin])
+    options = ["-vv", "-m", "gpu", "-p", "no:cacheprovider", "--tb=short", "--continue-on-collection-errors"]
+    pytest.main([str(ROOT / "tests/gpu"), *options], plugins=[plugin])
     plugin.write()
     rows = {name: plugin.rows[name]["outcome"] for name in plugin.chosen if name in plugin.rows}
     passed = sum(outcome == "passed" for outcome in rows.values())
@@ -163,8 +182,9 @@ def main(arguments: argparse.Namespace) -> int:
             sys.stdout.write(f"failed: {name}\n")
     sys.stdout.write(
         f"{passed} of {len(plugin.chosen)} passed, {len(rows) - passed} failed, {len(plugin.chosen) - len(rows)} left\n"
+        + "".join(f"cannot be read: {file}\n" for file in plugin.unread)
     )
-    return int(passed < len(plugin.chosen))
+    return int(passed < len(plugin.chosen) or bool(plugin.unread))
 
 
 if __name__ == "__main__":
@@ -175,5 +195,6 @@ if __name__ == "__main__":
     parser.add_argument("--keep-passed", action="store_true", help="Take over what passed on an earlier commit.")
     parser.add_argument("--first", default="", help="Tests whose names contain this come first.")
     parser.add_argument("--workers", type=int, default=1, help="Tests side by side.")
+    parser.add_argument("--gpus", type=int, default=1, help="GPUs that the workers take in turn.")
     parser.add_argument("--share", type=int, default=None, help=argparse.SUPPRESS)
     sys.exit(main(parser.parse_args()))

@@ -8,8 +8,9 @@
     # claimed: 3.00             what is claimed, often too much
     # only: cpu                 where it can run; both if nothing is said
 
-`tests/published/gpu` holds those for a GPU alone. Every verdict is written down at once; the same command goes on where it
-ended, and `--seconds` ends it in time. Exit code 0: all that were chosen are recognised.
+`tests/published/gpu` holds those for a GPU alone. Every kernel is timed briefly, and against eager alone, of which the truth
+speaks. FILE is written after every kernel; the same command goes on where it ended, with the same texts, device, versions and
+rules, and `--seconds` ends it between two kernels. Exit code 0: all that were chosen are recognised.
 """
 
 import argparse
@@ -17,9 +18,8 @@ import json
 import re
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from provenance import provenance_of
 from pydantic import JsonValue, ValidationError
@@ -28,11 +28,14 @@ from kernelwright.engine.audit import LINES, PUBLISHED, AuditRequest, audit
 from kernelwright.engine.events import Event
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
+from kernelwright.records.base import identity
 from kernelwright.records.evaluation import Measured
-from kernelwright.records.published import AuditedKernel, summed_up
+from kernelwright.records.published import AuditedKernel, AuditSummary, PublishedKernel, summed_up
+from kernelwright.store.files import write_whole
 
 SET = Path(__file__).parents[1] / "tests" / "published"
 _FIELD = re.compile(r"^# (task|truth|speed|claimed|only): (.*)$", re.MULTILINE)
+POLICY = PUBLISHED.model_copy(update={"baselines": ("eager",), "final_baselines": (), "search_seconds": 2.0})
 EVEN = 1.07
 """Times that kernels of equal work may differ by: allocation and the order of operations."""
 
@@ -57,6 +60,11 @@ class Known(NamedTuple):
         task = SET / "tasks" / f"{self.task}.py"
         texts = {"task": task.read_text(), "kernel": self.file.read_text()}
         return {"name": self.name, **texts, "claimed speedup": self.claimed}
+
+    def is_of(self, judged: PublishedKernel) -> bool:
+        """Whether it was judged with the texts that it has now."""
+        line = self.line()
+        return (judged.reference, judged.kernel) == (line["task"], line["kernel"])
 
 
 class TimeOverError(Exception):
@@ -110,47 +118,84 @@ def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--target", default="cpu")
     asked.add_argument("--out", type=Path, required=True)
-    asked.add_argument("--folder", type=Path, default=Path("published-audit"), help="the audit's own folder")
+    asked.add_argument("--folder", type=Path, help="of the audits' own files; without it beside OUT")
     asked.add_argument("--only", default="", help="kernels whose names contain this")
-    asked.add_argument("--seconds", type=float, default=float("inf"))
+    asked.add_argument("--seconds", type=float, default=500.0)
     asked.add_argument("--untimed", action="store_true", help="the machine is busy: do not look at speeds")
     asked.add_argument("--final", action="store_true", help="measure as long as a final does")
     asked.add_argument("--fresh", action="store_true")
     arguments = asked.parse_args()
-    kind = resolve_target(arguments.target).kind
-    chosen = [one for one in known_kernels(kind) if arguments.only in one.name]
-    _audit(arguments, chosen)
-    rows = _rows(chosen, read_lines(arguments.folder / LINES), timed=not arguments.untimed)
-    counts = {"judged": len(rows), "recognised": sum(not row["told"] for row in rows), "left": len(chosen) - len(rows)}
-    told = {**provenance_of(arguments.target), **counts, "timed": not arguments.untimed}
-    audited = tuple(read_lines(arguments.folder / LINES).values())
-    told["sentence"] = summed_up(tuple(a for a in audited if a.published.name in {one.name for one in chosen})).sentence
-    arguments.out.write_text(json.dumps({**told, "rows": rows}, indent=1) + "\n")
-    for row in rows:
+    book = Book(arguments)
+    try:
+        _audit(arguments, book)
+    finally:
+        told = book.write()
+    for row in told["rows"]:
         sys.stdout.write(f"{row['name']:<24} {row['truth']:<8} {row['found']:<28} {row['told']}\n")
     sys.stdout.write(f"{told['recognised']} of {told['judged']} recognised, {told['left']} left; {told['sentence']}\n")
-    return int(told["recognised"] != len(chosen))
+    return int(told["recognised"] != len(book.chosen))
 
 
-def _audit(arguments: argparse.Namespace, chosen: Sequence[Known]) -> None:
-    arguments.folder.mkdir(parents=True, exist_ok=True)
-    listed = arguments.folder / "set.jsonl"
-    listed.write_text("".join(f"{json.dumps(one.line())}\n" for one in chosen))
+class Book:
+    """What was chosen, what is known of it, and the file that says so."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.out: Path = arguments.out
+        self.timed = not arguments.untimed
+        kind = resolve_target(arguments.target).kind
+        self.chosen = [one for one in known_kernels(kind) if arguments.only in one.name]
+        self.head = provenance_of(arguments.target)
+        where = {"device": self.head["device"], "versions": self.head["versions"]}
+        rules = {"policy": POLICY.model_dump(mode="json"), "final": arguments.final}
+        base = arguments.folder or self.out.with_name(f"{self.out.stem}-audit")
+        self.folder = base / identity("published audit", {**where, **rules})
+        """The audit's own: verdicts of other devices, versions and rules lie elsewhere."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def write(self) -> dict[str, Any]:
+        """The file, from what is known by now."""
+        verdicts = read_lines(self.folder / LINES)
+        found = [(one, verdicts[one.name]) for one in self.chosen if one.name in verdicts]
+        found = [(one, verdict) for one, verdict in found if one.is_of(verdict.published)]
+        rows = [_row(one, verdict, self.timed) for one, verdict in found]
+        recognised = sum(not row["told"] for row in rows)
+        counts = {"judged": len(rows), "recognised": recognised, "left": len(self.chosen) - len(rows)}
+        sentence = _sentence(summed_up(tuple(verdict for _, verdict in found)))
+        told = {**self.head, **counts, "timed": self.timed, "sentence": sentence, "rows": rows}
+        write_whole(self.out, json.dumps(told, indent=1) + "\n")
+        return told
+
+
+def _sentence(found: AuditSummary) -> str:
+    line = (
+        f"of {found.published} published kernels {found.right} are right, {found.faster_than_eager} faster than eager"
+    )
+    if found.claimed is None or found.measured is None:
+        return line
+    means = f"claimed {found.claimed:.2f}, measured {found.measured:.2f}"
+    return f"{line}; geometric mean {means} ({found.compared} kernels)"
+
+
+def _audit(arguments: argparse.Namespace, book: Book) -> None:
+    listed = book.folder / "set.jsonl"
+    listed.write_text("".join(f"{json.dumps(one.line())}\n" for one in book.chosen))
     end = time.monotonic() + arguments.seconds
 
     def heard(event: Event) -> None:
         told = getattr(event, "text", "")
         # Only between two kernels: what the referee notes comes from its own threads.
-        if told.endswith(f" of {len(chosen)})") and time.monotonic() > end:
-            raise TimeOverError
+        if told.endswith(f" of {len(book.chosen)})"):
+            book.write()
+            if time.monotonic() > end:
+                raise TimeOverError
         sys.stderr.write(f"{told}\n")
 
     request = AuditRequest(
         listed,
         target=arguments.target,
-        policy=PUBLISHED,
+        policy=POLICY,
         effort="final" if arguments.final else "search",
-        folder=arguments.folder,
+        folder=book.folder,
         fresh=arguments.fresh,
     )
     try:
@@ -169,10 +214,6 @@ def read_lines(file: Path) -> dict[str, AuditedKernel]:
             continue
         found[one.published.name] = one
     return found
-
-
-def _rows(chosen: Sequence[Known], verdicts: dict[str, AuditedKernel], timed: bool) -> list[dict[str, JsonValue]]:
-    return [_row(one, verdicts[one.name], timed) for one in chosen if one.name in verdicts]
 
 
 def _row(known: Known, found: AuditedKernel, timed: bool) -> dict[str, JsonValue]:

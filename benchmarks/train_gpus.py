@@ -12,7 +12,9 @@ processes train:
 | grpo-all | one on each GPU | on the same GPUs |
 
 GRPO begins with what sft-1 left. Written down for each run: seconds a step (median, without the first two), rows or rollouts a
-second, and the share of time in which the trainer waits for verdicts. A run for which no time is left is missing.
+second, and the share of time in which the trainer waits for verdicts. Each run gets an equal share of the time left, and one
+whose share is too small is missing. The same command goes on with what OUT lacks, on the same device; `--only NAME…` makes
+these runs alone. GRPO without the weights of sft-1 makes that run first; `--work FOLDER` keeps them for the next call.
 `--gpus 0` is a try of two processes on a CPU, as small as it can be; its figures mean nothing.
 """
 
@@ -21,14 +23,16 @@ import json
 import lzma
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from provenance import provenance_of
 from pydantic import JsonValue
@@ -46,7 +50,7 @@ COMMON: Mapping[str, JsonValue] = {"warmup": 10, "save_every": 10_000}
 SFT: Mapping[str, JsonValue] = {"batch": 32, "micro_batch": 32, "max_tokens": 3072, "learning_rate": 1e-3, "steps": 300}
 GRPO: Mapping[str, JsonValue] = {
     "groups": 8, "trajectories": 8, "micro_batch": 64, "max_new_tokens": 896, "learning_rate": 1e-4, "steps": 10,
-    "waves": 2, "workers": 14, "reward": "frontend", "effort": "verify", "scale": "group",
+    "waves": 2, "workers": 8, "cache": "static", "reward": "frontend", "effort": "verify", "scale": "group",
 }  # fmt: skip
 SMALLEST: Mapping[str, JsonValue] = {
     "batch": 2, "micro_batch": 1, "groups": 2, "trajectories": 2, "max_new_tokens": 12, "steps": 3, "workers": 1,
@@ -67,22 +71,65 @@ class Run(NamedTuple):
 
 
 def main() -> int:
-    """Make the data and the model, and train."""
+    """Make what is missing, and train."""
     asked = arguments()
     end = time.monotonic() + asked.seconds
-    document = {**provenance_of(None if asked.gpus else "cpu"), "gpus": asked.gpus, "runs": {}}
+    document = begun(asked.out, {**provenance_of(None if asked.gpus else "cpu"), "gpus": asked.gpus, "runs": {}})
     with tempfile.TemporaryDirectory() as folder:
-        work = Path(folder)
-        made(work, asked.pairs, asked.tasks)
-        for name, run in plan(asked.gpus).items():
-            left = end - time.monotonic()
-            if left < asked.least:
+        work = asked.work or Path(folder)
+        todo = left(plan(asked.gpus), document["runs"], asked.only, work)
+        if todo:
+            made(work, asked.pairs, asked.tasks)
+        for number, (name, run) in enumerate(todo.items()):
+            share = (end - time.monotonic()) / (len(todo) - number)
+            if why := hindered(run, work, share, asked.least):
+                sys.stderr.write(f"{name}: {why}\n")
                 break
-            status = ended(subprocess.Popen(command(name, run, work, asked.gpus), start_new_session=True), left)
-            document["runs"][name] = {**figures(run, work / name), "status": status}
-            write_whole(asked.out, json.dumps(document, indent=1) + "\n")
-            sys.stderr.write(f"{name}: {json.dumps(document['runs'][name])}\n")
+            found = trained(name, run, work, asked.gpus, share)
+            sys.stderr.write(f"{name}: {json.dumps(found)}\n")
+            keep(asked.out, document, name, found)
     return 0
+
+
+def begun(out: Path, head: Mapping[str, Any]) -> dict[str, Any]:
+    """The document, with the runs of an earlier call on as many of the same GPUs."""
+    known = json.loads(out.read_text()) if out.exists() else {}
+    same = all(known.get(name) == head[name] for name in ("device", "gpus"))
+    return {**head, "runs": known["runs"] if same else {}}
+
+
+def left(runs: Mapping[str, Run], known: Mapping[str, Any], only: Sequence[str], work: Path) -> dict[str, Run]:
+    """What was chosen and has no figures yet; sft-1 first where its weights are missing."""
+    todo = {n: run for n, run in runs.items() if n in (only or runs) and "step_s" not in known.get(n, {})}
+    if any(run.kind == "grpo" for run in todo.values()) and not weights(work).exists():
+        return {"sft-1": runs["sft-1"], **todo}
+    return todo
+
+
+def hindered(run: Run, work: Path, share: float, least: float) -> str:
+    """Why a run cannot begin; empty where it can."""
+    if share < least:
+        return "too little time is left; the same command goes on"
+    return "sft-1 left no weights: give more --seconds" if run.kind == "grpo" and not weights(work).exists() else ""
+
+
+def weights(work: Path) -> Path:
+    """What GRPO begins with."""
+    return work / "sft-1" / MODEL
+
+
+def trained(name: str, run: Run, work: Path, gpus: int, seconds: float) -> dict[str, JsonValue]:
+    """The figures of one run, from its beginning."""
+    shutil.rmtree(work / name, ignore_errors=True)
+    status = ended(subprocess.Popen(command(name, run, work, gpus), start_new_session=True), seconds)
+    return {**figures(run, work / name), "status": status}
+
+
+def keep(out: Path, document: dict[str, Any], name: str, found: Mapping[str, JsonValue]) -> None:
+    """Write a run down; figures that are there stay."""
+    if "step_s" not in document["runs"].get(name, {}):
+        document["runs"][name] = found
+    write_whole(out, json.dumps(document, indent=1) + "\n")
 
 
 def arguments() -> argparse.Namespace:
@@ -92,6 +139,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--gpus", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=540.0)
     parser.add_argument("--least", type=float, default=45.0, help="Nothing is begun with less.")
+    parser.add_argument("--only", nargs="+", default=[], choices=plan(2), metavar="NAME", help="Make these runs alone.")
+    parser.add_argument("--work", type=Path, help="Keeps data and weights; without it they go with the call.")
     parser.add_argument("--pairs", type=int, default=6000)
     parser.add_argument("--tasks", type=int, default=24, help="Tasks of reinforcement learning.")
     return parser.parse_args()
@@ -112,14 +161,18 @@ def plan(gpus: int) -> dict[str, Run]:
 
 def made(work: Path, count: int, tasks: int) -> None:
     """The data of both kinds, and a model of no knowledge with a tokenizer of its own."""
-    samples = [Sample.model_validate_json(line) for line in lzma.decompress(PAIRS.read_bytes()).decode().splitlines()]
-    learned = [one for one in samples if one.split == "train"][:count]
+    if (work / "base").exists():
+        return
+    with lzma.open(PAIRS, "rt") as lines:
+        samples = map(Sample.model_validate_json, lines)
+        learned = list(islice((one for one in samples if one.split == "train"), count))
     for name, chosen in {"sft": learned, "grpo": random.Random(0).sample(learned, tasks)}.items():
-        (work / "data" / name).mkdir(parents=True)
+        (work / "data" / name).mkdir(parents=True, exist_ok=True)
         (work / "data" / name / FILE).write_text("".join(one.model_dump_json() + "\n" for one in chosen))
     shown = rows(read_samples(work / "data" / "sft")[:1000], "frontend")
     texts = [part for prompt, reply in shown for part in (*(m.text for m in prompt), reply)]
-    make_small(work / "base", texts, "24M" if count > 1000 else "1M", 4096 if count > 1000 else 2048, 0)
+    make_small(work / "new", texts, "24M" if count > 1000 else "1M", 4096 if count > 1000 else 2048, 0)
+    (work / "new").rename(work / "base")
 
 
 def command(name: str, run: Run, work: Path, gpus: int) -> list[str]:
@@ -127,8 +180,8 @@ def command(name: str, run: Run, work: Path, gpus: int) -> list[str]:
     settings = {**COMMON, **(SFT if run.kind == "sft" else GRPO), **({} if gpus else smallest(run.kind))}
     if run.kind == "grpo" and gpus:
         settings["gpus"] = [str(gpu) for gpu in run.referee]
-        settings["workers"] = int(str(settings["workers"])) // len(run.trainers)
-    model = work / "base" if run.kind == "sft" else work / "sft-1" / MODEL
+        settings["workers"] = max(1, int(str(settings["workers"])) // len(run.trainers))
+    model = work / "base" if run.kind == "sft" else weights(work)
     called = ["-m", "kernelwright", "train", run.kind, str(work / name), "--model", str(model)]
     called += ["--data", str(work / "data" / run.kind)]
     called += [part for key, value in settings.items() for part in ("--set", f"{key}={json.dumps(value)}")]

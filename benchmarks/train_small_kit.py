@@ -1,6 +1,7 @@
 """What the stages of train_small.py share: the figures' file, weights in parts, figures of replies, and known hacks."""
 
 import argparse
+import contextlib
 import gzip
 import io
 import json
@@ -41,7 +42,11 @@ LEAST_S = 40.0
 MOST_FAILURES = 2
 """Of one stage in a call, after which the others go on without it; where it is asked for by name it would only fail again."""
 GRACE_S = 20.0
-"""What a call may take beyond its time before it is killed."""
+"""What a call may take beyond its time before it is ended."""
+STOP_S = 15.0
+"""What it then has to end by itself before it is killed."""
+GONE_S = 5.0
+"""What the kernel may take to end what was killed, and to free its GPU."""
 
 
 class Book:
@@ -111,12 +116,57 @@ def supervise(script: str, asked: argparse.Namespace, name: str) -> int:
 
 
 def ended(child: "subprocess.Popen[bytes]", seconds: float) -> int:
-    """The status of a process that has so long; it is killed with what it started."""
+    """The status of a process that leads a group and has so long; then it is ended with all that it started."""
     try:
         return child.wait(seconds)
     except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        return child.wait()
+        return _stopped(child)
+
+
+def _stopped(child: "subprocess.Popen[bytes]") -> int:
+    """Asked to end, then killed: torchrun's trainers are in sessions of their own, so they are looked for by parent."""
+    started = descendants([child.pid])
+    _signal(os.killpg, child.pid, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(STOP_S)
+    _signal(os.killpg, child.pid, signal.SIGKILL)
+    started |= descendants([child.pid, *_still(started)])
+    end = time.monotonic() + GONE_S
+    while (left := _still(started)) and time.monotonic() < end:
+        for pid in left:
+            _signal(os.kill, pid, signal.SIGKILL)
+        time.sleep(0.05)
+    return child.wait()
+
+
+def descendants(parents: Iterable[int]) -> dict[int, str]:
+    """All that these processes started and that still lives: ids, and when each began (an id may be given again)."""
+    living, found, next_ones = _processes(), dict[int, str](), set(parents)
+    while next_ones:
+        next_ones = {pid for pid, (parent, _) in living.items() if parent in next_ones and pid not in found}
+        found |= {pid: living[pid][1] for pid in next_ones}
+    return found
+
+
+def _still(known: Mapping[int, str]) -> list[int]:
+    living = _processes()
+    return [pid for pid, began in known.items() if pid in living and living[pid][1] == began]
+
+
+def _processes() -> dict[int, tuple[int, str]]:
+    """Parent and beginning of every process that is not over, by its id."""
+    found = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, parent, *others = file.read_text().rpartition(")")[2].split()
+            if state not in "ZX":
+                found[int(file.parent.name)] = (int(parent), others[17])
+    return found
+
+
+def _signal(send: Callable[[int, int], None], pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        send(pid, number)
 
 
 def failed(work: Path, out: Path, name: str) -> str:

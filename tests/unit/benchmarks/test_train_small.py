@@ -1,10 +1,12 @@
 """What a call must not lose: figures are whole after every stage, failures are counted, weights come back as they went."""
 
 import json
+import os
 import random
 import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +15,20 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
 from train_midend import raw_gain, retuned, spread, ungated_gain
-from train_small_kit import PAGES, Book, ended, export, failed, gained, hacks, keep_pages, restore, short, waited
+from train_small_kit import (
+    PAGES,
+    Book,
+    descendants,
+    ended,
+    export,
+    failed,
+    gained,
+    hacks,
+    keep_pages,
+    restore,
+    short,
+    waited,
+)
 
 from kernelwright.testing.samples import sample_evaluation, sample_measured
 from kernelwright.train.engine.small import make_small
@@ -52,9 +67,33 @@ def test_a_failure_is_charged_to_the_stage_that_was_running(tmp_path):
     assert again == {"running": "grpo", "done": ["sft"], "failures": {"grpo": 2}}
 
 
-def test_a_process_that_outlasts_its_time_is_killed():
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
-    assert ended(child, 0.1) == -9
+ASLEEP = "import time; time.sleep(60)"
+PARENT = """
+import signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, getattr(signal, sys.argv[2]))
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+with open(sys.argv[1], "w") as file:
+    file.write(f"{child.pid}\\n")
+time.sleep(60)
+"""
+
+
+def test_a_process_that_outlasts_its_time_is_ended():
+    child = subprocess.Popen([sys.executable, "-c", ASLEEP], start_new_session=True)
+    assert ended(child, 0.1) == -15
+
+
+@pytest.mark.parametrize(("does", "status"), [("SIG_DFL", -15), ("SIG_IGN", -9)])
+def test_what_it_started_in_a_session_of_its_own_ends_with_it(tmp_path, monkeypatch, does, status):
+    monkeypatch.setattr("train_small_kit.STOP_S", 0.2)
+    told = tmp_path / "pid"
+    child = subprocess.Popen([sys.executable, "-c", PARENT, str(told), does], start_new_session=True)
+    while not (told.exists() and told.read_text().endswith("\n")):
+        assert child.poll() is None
+        time.sleep(0.01)
+    assert int(told.read_text()) in descendants([os.getpid()])
+    assert ended(child, 0.0) == status
+    assert not {int(told.read_text()), child.pid} & descendants([os.getpid(), 1]).keys()
 
 
 def test_weights_come_back_in_parts_with_their_figures(tmp_path, monkeypatch):
