@@ -35,7 +35,7 @@ def written(network, cache):
 def test_greedy_replies_are_the_same(network):
     step_by_step, replayed = written(network, "dynamic"), written(network, "static")
     # bfloat16 against float32: behind a near tie they may part.
-    assert [text[:40] for (text,) in step_by_step] == [text[:40] for (text,) in replayed]
+    assert [reply.text[:40] for (reply,) in step_by_step] == [reply.text[:40] for (reply,) in replayed]
 
 
 def test_what_is_drawn_differs_from_row_to_row(network):

@@ -213,7 +213,9 @@ class ReferenceSide:
         elif variant.startswith("watch"):
             module = copy.deepcopy(self._exported.module())
             self._models[variant] = self._exact(module) if variant.endswith("fp64") else module
-            self._variants[variant] = Watch(self._models[variant], command.nodes).results
+            results = Watch(self._models[variant], command.nodes).results
+            exact = variant.endswith("fp64") and casts(self._graph)
+            self._variants[variant] = unrounded(results) if exact else results
         return messages.Prepared()
 
     def _exact(self, model: torch.nn.Module) -> torch.nn.Module:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from kernelwright.evaluate.sandbox.messages.calls import LIBRARY_FULL
 from kernelwright.records.graph import OpGraph
 
 NAMES = ("float32", "float16", "bfloat16")
@@ -57,11 +58,13 @@ def unrounded(forward: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 with Unrounded():
                     return forward(*args, **kwargs)
-            except torch.OutOfMemoryError:
-                raise
-            except (RuntimeError, TypeError, ValueError):
-                fails = True
-        return forward(*args, **kwargs)
+            except (RuntimeError, TypeError, ValueError) as error:
+                if isinstance(error, torch.OutOfMemoryError) or any(word in str(error) for word in LIBRARY_FULL):
+                    raise
+        found = forward(*args, **kwargs)
+        # Only now: what fails with its roundings too says nothing about them.
+        fails = True
+        return found
 
     return called
 

@@ -97,7 +97,9 @@ def _must_be_fit(session: Session) -> None:
 def _note_tf32(session: Session) -> None:
     """Write into the task whether eager used TF32, where its flags allow that: cuDNN decides by the shapes."""
     task = session.original.task
-    if used_tf32(task, max(session.base_error, default=0.0)):
+    # What an output of integers or truths is off by is a share of its elements, and no rounding.
+    errors = [e for e, spec in zip(session.base_error, task.workload.outputs, strict=True) if spec.floating]
+    if used_tf32(task, max(errors, default=0.0)):
         numerics = task.numerics.model_copy(update={"tf32": True})
         session.original = replace(session.original, task=task.model_copy(update={"numerics": numerics}))
         session.task = session.task.model_copy(update={"numerics": numerics})

@@ -7,7 +7,7 @@ from math import log
 
 import torch
 
-from kernelwright.errors import TaskError
+from kernelwright.errors import MachineError, RefereeError, TaskError
 from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline import baselines
@@ -120,8 +120,8 @@ def _contest(trial: Trial, clock: Clock, loaded: Loaded) -> list[float] | None:
     try:
         with loaded.twin() as (own, twin), twin.timed():
             us = _hold(own, clock, twin.process).samples.us
-    except (*FAILURES, *UNHELD):
-        # What runs as a reference need not run as a candidate, nor find room beside one.
+    except (*FAILURES, *UNHELD, MachineError, RefereeError):
+        # What runs as a reference need not run as a candidate, nor find room or a process beside one.
         return None
     finally:
         reference.watched = watched

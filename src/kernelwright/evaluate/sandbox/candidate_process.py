@@ -24,7 +24,7 @@ from kernelwright.evaluate.sandbox.child import (
 )
 from kernelwright.evaluate.sandbox.handover import Handover, WatchedHandover
 from kernelwright.evaluate.sandbox.messages.base import Answer, Command, MalformedError, R
-from kernelwright.evaluate.sandbox.messages.calls import Found, RanInTurn, Run, RunInTurn
+from kernelwright.evaluate.sandbox.messages.calls import LIBRARY_FULL, Found, RanInTurn, Run, RunInTurn
 
 GUARD = 4096
 """Bytes of the zone before and behind a result that nobody may write to."""
@@ -33,8 +33,6 @@ ERROR = 200
 """Most characters of an error's name that are kept: it is the child's own word."""
 OUT_OF_MEMORY = ("OutOfMemoryError", "CUDAOutOfMemoryError")
 """What torch raises where the device's memory is full."""
-LIBRARY_FULL = ("CUDA error: out of memory", "_STATUS_ALLOC_FAILED")
-"""What it says where a launch, cuBLAS or cuDNN found it full."""
 LOG = 20000
 """Most characters of a traceback that are kept."""
 

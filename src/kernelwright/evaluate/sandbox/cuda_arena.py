@@ -57,13 +57,19 @@ class Mapping:
 
     def __init__(self, handle: object, size: int, writable: bool) -> None:
         self._handle, self.size = handle, size
-        self.pointer = int(check(driver.cuMemAddressReserve(size, 0, 0, 0)))
-        check(driver.cuMemMap(self.pointer, size, 0, handle, 0))
-        access = driver.CUmemAccessDesc()
-        access.location = _location()
-        access.flags = _WRITE if writable else _READ
-        check(driver.cuMemSetAccess(self.pointer, size, [access], 1))
-        self._bytes = window(self.pointer, size)
+        with ExitStack() as held:
+            # A full device may refuse any of these: what came before is nobody's then.
+            held.callback(driver.cuMemRelease, handle)
+            self.pointer = int(check(driver.cuMemAddressReserve(size, 0, 0, 0)))
+            held.callback(driver.cuMemAddressFree, self.pointer, size)
+            check(driver.cuMemMap(self.pointer, size, 0, handle, 0))
+            held.callback(driver.cuMemUnmap, self.pointer, size)
+            access = driver.CUmemAccessDesc()
+            access.location = _location()
+            access.flags = _WRITE if writable else _READ
+            check(driver.cuMemSetAccess(self.pointer, size, [access], 1))
+            self._bytes = window(self.pointer, size)
+            held.pop_all()
 
     def tensor(self, offset: int, spec: TensorSpec) -> torch.Tensor:
         """The window at a byte offset; it need not be aligned to more than an element."""
@@ -119,7 +125,9 @@ class CudaArena:
         return [m.size for m in self._mappings]
 
     def close(self) -> None:
-        """Free the grader's share."""
+        """Free the grader's share, once nothing that was queued can still touch it."""
+        if self._mappings:
+            torch.cuda.synchronize()
         for mapping in self._mappings:
             mapping.close()
         for descriptor in self.descriptors:

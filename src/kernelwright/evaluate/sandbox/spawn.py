@@ -151,6 +151,8 @@ class Warm:
             # numpy's BLAS would start threads at import, and the warm parent must stay single-threaded.
             "OPENBLAS_NUM_THREADS": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
+            # Some versions of torch ask for the user's name as torch._dynamo is imported, and not every user has one.
+            "LOGNAME": "kernelwright",
             **SAME_ALLOCATOR,
             **kept,
             **self._environment,

@@ -62,7 +62,8 @@ def moved(session: Nudgeable, variant: str, offsets: Offsets, epsilon: float | N
 
     `epsilon` is that ulp, relative; None: each tensor's own. What has eight bits stays: an ulp of it is no rounding error.
     """
-    with _nudged(session, offsets, epsilon):
+    with _kept(session, offsets) as kept:
+        _nudge(session, offsets, kept, epsilon)
         return session.results(variant, offsets)
 
 
@@ -73,9 +74,11 @@ def room(session: Nudgeable, output: int, offsets: Offsets, value: torch.Tensor,
     eps |t|, and an accumulator that takes n of them in turn errs by 0.2 eps sqrt(n) |t| (`compare.floor` says why).
     """
     found = torch.zeros_like(value)
-    for _ in range(TRIES):
-        there = moved(session, "fp64", offsets, epsilon)[output]
-        found = torch.maximum(found, (there.double() - value).abs())
+    with _kept(session, offsets) as kept:
+        for _ in range(TRIES):
+            _nudge(session, offsets, kept, epsilon)
+            there = session.results("fp64", offsets)[output]
+            found = torch.maximum(found, (there.double() - value).abs())
     in_turn = min(session.reduction(output), compare.ONE_BY_ONE)
     return ROOM * max(1.0, SERIAL * sqrt(in_turn)) * found
 
@@ -94,22 +97,31 @@ def beyond(session: Nudgeable, output: int, offsets: Offsets, got: torch.Tensor,
 
 
 @contextmanager
-def _nudged(session: Nudgeable, offsets: Offsets, epsilon: float | None) -> Iterator[None]:
-    kept: dict[int, torch.Tensor] = {}
-    for index, (spec, offset) in enumerate(zip(session.tensors, offsets, strict=True)):
-        if spec.floating and not spec.stepped and spec.numel:
-            window = session.view(index, offset)
-            kept[index] = aside(window)
-            for piece in window.view(-1).split(compare.CHUNK):
-                signs = torch.randint(0, 2, piece.shape, device=piece.device, dtype=torch.int8).mul_(2).sub_(1)
-                piece += piece * signs.to(piece.dtype) * (epsilon or EPSILON[spec.dtype])
-    _told(session)
+def _kept(session: Nudgeable, offsets: Offsets) -> Iterator[dict[int, torch.Tensor]]:
+    """What can be moved, by tensor, as it was: it lies there again afterwards."""
+    kept = {
+        index: aside(session.view(index, offset))
+        for index, (spec, offset) in enumerate(zip(session.tensors, offsets, strict=True))
+        if spec.floating and not spec.stepped and spec.numel
+    }
     try:
-        yield
+        yield kept
     finally:
         for index, before in kept.items():
             session.view(index, offsets[index]).copy_(before)
         _told(session)
+
+
+def _nudge(session: Nudgeable, offsets: Offsets, kept: dict[int, torch.Tensor], epsilon: float | None) -> None:
+    """Put everything an ulp beside what it was, up or down by chance."""
+    for index, before in kept.items():
+        own = epsilon or EPSILON[session.tensors[index].dtype]
+        there = session.view(index, offsets[index]).view(-1)
+        for piece, known in zip(there.split(compare.CHUNK), before.view(-1).split(compare.CHUNK), strict=True):
+            signs = torch.randint(0, 2, piece.shape, device=piece.device, dtype=torch.int8).mul_(2).sub_(1)
+            piece.copy_(known)
+            piece += piece * signs.to(piece.dtype) * own
+    _told(session)
 
 
 def aside(values: torch.Tensor) -> torch.Tensor:

@@ -314,6 +314,8 @@ class Session:
         self.closed = True
         self.reference.close()
         self.memory.close()
+        # Expectations that are computed again know their session: in that circle memory would wait for a garbage collection.
+        self.cases, self._recomputed, self.structures = [], None, []
 
     # --- where things lie -----------------------------------------------------------------------------------------
 

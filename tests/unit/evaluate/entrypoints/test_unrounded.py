@@ -62,3 +62,34 @@ def test_a_device_without_room_is_told():
 
     with pytest.raises(torch.OutOfMemoryError):
         unrounded(full)(X)
+
+
+@pytest.mark.parametrize("words", ["CUBLAS_STATUS_ALLOC_FAILED when calling", "CUDA error: out of memory"])
+def test_a_library_that_found_no_room_is_told_and_changes_no_later_answer(words):
+    room = []
+
+    def product(x):
+        if not room:
+            raise RuntimeError(words)
+        return x.half()
+
+    asked = unrounded(product)
+    with pytest.raises(RuntimeError, match=words):
+        asked(X)
+    room.append(1)
+    assert asked(X).dtype == torch.float64
+
+
+def test_what_fails_with_its_roundings_too_says_nothing_about_them():
+    broken = [1]
+
+    def sometimes(x):
+        if broken:
+            raise ValueError("no luck")
+        return x.half()
+
+    asked = unrounded(sometimes)
+    with pytest.raises(ValueError, match="no luck"):
+        asked(X)
+    broken.clear()
+    assert asked(X).dtype == torch.float64

@@ -1,5 +1,7 @@
 """Probes see what verification did not: results that are kept, shared, lucky or made by somebody else."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from kernelwright.evaluate.backends.cpu.backend import WITHOUT
@@ -7,7 +9,7 @@ from kernelwright.evaluate.backends.host import hash_block
 from kernelwright.evaluate.backends.instruments import Instruments, NotRunError, Sanitized
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.new_best_audit import ablation, audit_new_best, own_share
-from kernelwright.evaluate.pipeline.probes import ProbeFailedError, Scene
+from kernelwright.evaluate.pipeline.probes import ProbeFailedError, Scene, perturbation
 from kernelwright.evaluate.sandbox.candidate_process import TamperedError
 from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.candidate import Candidate
@@ -286,3 +288,12 @@ def test_where_kernels_cannot_be_told_apart_forbidden_library_calls_are_presumed
     forbidden = judged(trial, Honest, Instruments(), library_calls="forbid")
     assert forbidden.outcome == "refused"
     assert "library calls are forbidden" in forbidden.reason
+
+
+def test_no_element_is_changed_where_that_ends_the_device_s_process():
+    loss = SimpleNamespace(nodes=[SimpleNamespace(op="aten.binary_cross_entropy.default")])
+    scene = SimpleNamespace(
+        must_have_outputs=lambda: None, session=SimpleNamespace(task=SimpleNamespace(graph=loss), cases=[])
+    )
+    with pytest.raises(NotRunError, match="end the whole device's process"):
+        perturbation(scene)

@@ -131,6 +131,21 @@ def test_what_a_task_rounds_itself_is_its_own_error_and_no_part_of_what_is_right
     assert reached.value.outcome.outcome == "incorrect"
 
 
+ROUTED = "return torch.topk((x.bfloat16() @ self.w.bfloat16()).float(), 4, dim=-1)"
+
+
+def test_positions_that_pick_from_what_a_task_rounds_itself_are_right(opened, backend):
+    """A router in half precision: what its positions pick is known without the roundings too, and is off by them."""
+    source = written(ROUTED, "self.w = nn.Parameter(torch.randn(64, 48))", inputs="[torch.randn(96, 64)]")
+    session = opened(source)
+    candidate = Candidate(language="python", source=source + SAME)
+    trial = Trial(session.original.task, lambda: session, candidate, Policy(seeds=2))
+    with backend.prepared(trial) as built, built.load() as loaded:
+        for case in session.cases:
+            loaded.give(case.offsets)
+            verify_case(trial, loaded.process, case, loaded.guarded)
+
+
 def test_randomness_that_nobody_declared_is_refused_still(opened):
     with pytest.raises(TaskError, match="not deterministic"):
         opened(written("return x + 1e-6 * torch.randn(8, 16)"))

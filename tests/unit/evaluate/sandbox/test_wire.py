@@ -2,11 +2,23 @@
 
 import os
 import socket
+from pathlib import Path
 
 import pytest
 
 from kernelwright.evaluate.sandbox import wire
 from kernelwright.evaluate.sandbox.messages.entrypoints import Born, Status
+from kernelwright.records.base import Record
+
+
+def opened_files():
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+class Words(Record):
+    """A message as long as one likes."""
+
+    text: str
 
 
 @pytest.fixture
@@ -88,3 +100,24 @@ def test_descriptors_that_are_not_taken_are_told(ends, tmp_path):
         wire.send(ends[0], Status(code=1), [opened.fileno()] * 3)
     with pytest.raises(OSError, match="more than the 1 descriptors"):
         wire.packet(ends[1], 1)
+
+
+@pytest.mark.parametrize("descriptors", [1, 2 * wire.AT_ONCE])
+def test_a_message_that_is_longer_than_a_packet_arrives_in_a_file(ends, tmp_path, descriptors):
+    words, file = Words(text="x" * (3 * wire.LIMIT)), tmp_path / "shared"
+    file.write_text("with it")
+    before = opened_files()
+    with file.open() as opened:
+        wire.send(ends[0], words, [opened.fileno()] * descriptors)
+    data, received = wire.packet(ends[1], descriptors + 1)
+    assert Words.model_validate_json(data) == words
+    assert {os.pread(one, 100, 0) for one in received} == {b"with it"}
+    assert len(received) == descriptors
+    for one in received:
+        os.close(one)
+    assert opened_files() == before
+
+
+def test_who_takes_no_descriptors_is_sent_no_file(ends):
+    ends[0].send(wire.ELSEWHERE)
+    assert wire.packet(ends[1]) == (wire.ELSEWHERE, [])

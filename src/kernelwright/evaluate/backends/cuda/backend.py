@@ -1,5 +1,6 @@
 """An NVIDIA GPU that is here: Triton and CUDA C++ candidates, inputs in device memory, the device's own events."""
 
+import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -140,10 +141,12 @@ class CudaBackend:
     def _make_room(self, nbytes: int, close_oldest: CloseOldest) -> None:
         """Close the sessions of tasks that were not asked for lately, until this much device memory is free."""
         self.machine.settle()
+        gc.collect()
         torch.cuda.empty_cache()
         while torch.cuda.mem_get_info()[0] < nbytes and close_oldest():
             _wait_for_memory()
-        if torch.cuda.mem_get_info()[0] < nbytes:
+        free, total = torch.cuda.mem_get_info()
+        if free < nbytes < total:
             # What ended a moment ago was not closed here: a task that was refused, or that gave way to a second try.
             _wait_for_memory()
 

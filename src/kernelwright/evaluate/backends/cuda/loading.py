@@ -94,8 +94,10 @@ def _launcher(trial: Trial, child: Child) -> PlanCandidateProcess:
 
 
 @contextmanager
-def loaded_model(trial: Trial, machine: CudaMachine, made: Library | Dynamic) -> Iterator[Loaded]:
-    """Tier two; with a library where the host code was compiled.
+def loaded_model(
+    trial: Trial, machine: CudaMachine, made: Library | Dynamic, optional: bool = False
+) -> Iterator[Loaded]:
+    """Tier two; with a library where the host code was compiled. What is optional makes no other task give way.
 
     Raises:
         OutcomeReached: its first call fails.
@@ -107,7 +109,7 @@ def loaded_model(trial: Trial, machine: CudaMachine, made: Library | Dynamic) ->
     process.freeze, process.off = "freeze" not in trial.policy.disabled, trial.policy.disabled
     try:
         with trial.timed("load"):
-            bound(trial, _load(trial, machine, process, made).binding)
+            bound(trial, _load(trial, machine, process, made, optional=optional).binding)
         with trial.timed("compile"):
             # Untrusted code runs in this call as well, so that what ends it is a crash and no failed build.
             trial.stage = "load"
@@ -134,8 +136,12 @@ def loaded_model(trial: Trial, machine: CudaMachine, made: Library | Dynamic) ->
 @contextmanager
 def _twin(trial: Trial, machine: CudaMachine) -> Iterator[tuple[Trial, Loaded]]:
     own = trial.of_eager("triton", trial.policy.model_copy(update=TWIN))
-    with loaded_model(own, machine, Dynamic(reason="the task's own program")) as loaded:
-        yield own, loaded
+    try:
+        with loaded_model(own, machine, Dynamic(reason="the task's own program"), optional=True) as loaded:
+            yield own, loaded
+    finally:
+        # Its process was replaced by one that waits, whose birth would disturb the clock.
+        machine.settle()
 
 
 @contextmanager
@@ -227,11 +233,17 @@ def _host_child(trial: Trial, machine: CudaMachine) -> Child:
 
 
 def _load(
-    trial: Trial, machine: CudaMachine, process: CudaCandidateProcess, made: Library | Dynamic, private: bool = False
+    trial: Trial,
+    machine: CudaMachine,
+    process: CudaCandidateProcess,
+    made: Library | Dynamic,
+    private: bool = False,
+    optional: bool = False,
 ) -> ModelLoaded:
     session, workload = trial.session, trial.session.task.workload
     copies = sum(t.nbytes + 4096 for t in session.tensors) if private else 0
-    process.relieve = session.reference.relieve
+    if not optional:
+        process.relieve = session.reference.relieve
     outbox = process.open_outbox(max(session.memory.box(), copies))
     sizes, descriptors = session.share()
     extension = None

@@ -8,10 +8,11 @@ from threading import Lock
 
 from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.evaluate.session.trial import Trial
+from kernelwright.records.candidate import Tunable
 
-MOST = 32
-"""A program with many settings takes some megabytes."""
-Key = tuple[str, str, int, bool]
+MOST, MOST_BYTES = 32, 256 << 20
+"""Programs, and bytes of their binaries together."""
+Key = tuple[str, str, tuple[Tunable, ...], int, bool]
 
 
 class Programs:
@@ -33,10 +34,15 @@ class Programs:
         """Keep it, and let the one go that was not asked for longest."""
         with self._lock:
             self._kept[key] = program
-            if len(self._kept) > MOST:
+            while len(self._kept) > MOST or sum(map(_nbytes, self._kept.values())) > MOST_BYTES:
                 self._kept.popitem(last=False)
 
 
 def key_of(trial: Trial) -> Key:
     """What a trial's program depends on."""
-    return (trial.task.id, trial.candidate.id, trial.policy.tune_points, "capture" not in trial.policy.disabled)
+    candidate, policy = trial.candidate, trial.policy
+    return (trial.task.id, candidate.id, candidate.tunables, policy.tune_points, "capture" not in policy.disabled)
+
+
+def _nbytes(program: Program) -> int:
+    return sum(map(len, program.modules))

@@ -17,6 +17,8 @@ from kernelwright.records.numerics import Flags
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
+LIBRARY_FULL = ("CUDA error: out of memory", "_STATUS_ALLOC_FAILED")
+"""What torch says where a launch, cuBLAS or cuDNN found the device's memory full."""
 Told = dict[Text, StrictBool | Text]
 """Flags, by name."""
 Offsets = tuple[int, ...]
