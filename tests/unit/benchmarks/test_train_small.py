@@ -177,6 +177,7 @@ def test_what_a_policy_scored_before_is_taken_from_the_same_kind_of_device_alone
 
     known = {"device": "H100", "before": {"pass@1": {"rate": 0.8}}, "author": {"kernels": 46, "right": 46}, "runs": []}
     bench = Bench.__new__(Bench)
+    bench.o = SimpleNamespace(interpret_measures=False)
     bench.book = Book(tmp_path / "out", tmp_path / "work", "train-small-x.json")
     bench.book.put(device="H100")
     bench.take(known)
@@ -189,6 +190,11 @@ def test_what_a_policy_scored_before_is_taken_from_the_same_kind_of_device_alone
     bench.take(known)
     assert not bench.done("before")
     assert said == ["what is known was measured on H100, and is left out: this is H200"]
+    bench.o.interpret_measures = True
+    bench.book.put(device="H100")
+    bench.take(known)
+    assert not bench.done("before")
+    assert "measures are interpreted" in said[1]
 
 
 def test_modules_whose_kernel_is_nearly_too_long_are_left_out(tmp_path):

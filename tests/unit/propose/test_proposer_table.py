@@ -22,4 +22,13 @@ def test_an_unknown_name_lists_the_known_ones(name):
 
 
 def test_the_names_are_listed():
-    assert proposer_names() == ("author", "inductor", "graph", "llm", "llm:standard", "llm:trained", "llm:terse")
+    assert proposer_names() == (
+        "author",
+        "inductor",
+        "graph",
+        "llm",
+        "llm:standard",
+        "llm:trained",
+        "llm:edits",
+        "llm:terse",
+    )
