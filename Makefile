@@ -23,7 +23,7 @@ demo: | packages-run $(VENV)/.run
 
 test: | packages-test $(VENV)/.dev
 	@echo "Lane 1 of 2: side by side"
-	$(BIN)/pytest tests $(SIDE_BY_SIDE) -m "not quiet and not matrix"
+	OMP_NUM_THREADS=1 $(BIN)/pytest tests $(SIDE_BY_SIDE) -m "not quiet and not matrix"
 	@echo "Lane 2 of 2: alone, for these compare times"
 	$(BIN)/pytest tests -m "quiet and not matrix"
 

@@ -195,8 +195,14 @@ def test_rewards_are_the_referee_s_and_move_the_policy(tmp_path, tuned, data, wa
 
 @pytest.mark.usefixtures("prompted")
 def test_several_updates_learn_from_the_same_rollouts(tmp_path, tuned, data, warm_referee):
-    session.train(grpo(tuned, data, steps=4, updates=2), tmp_path / "run", warm_referee.suppliers(), lambda _: None)
+    recipe = grpo(
+        tuned, data, steps=4, updates=2, by_prefix=True, demonstrate=True, scale="group", seconds=600.0, warmup=2
+    )
+    session.train(recipe, tmp_path / "run", warm_referee.suppliers(), lambda _: None)
     made = session.steps(tmp_path / "run")
+    rates = [one.figures["learning rate"] for one in made]
+    assert rates[0] == pytest.approx(5e-5, rel=0.2)  # half of it, less the share of the time that is over
+    assert rates[1] > rates[2] > rates[3] > 0.8e-4
     assert ["reward" in one.figures for one in made] == [True, False, True, False]
     assert all(one.figures["gradient norm"] > 0 for one in made)
     assert {one.step for one in read_lines(Rollout, tmp_path / "run" / ROLLOUTS)} == {1, 3}
