@@ -310,12 +310,10 @@ class Session:
         return self.memory.window(index, offset, self.tensors[index])
 
     def close(self) -> None:
-        """End the reference and free the inputs."""
-        self.closed = True
+        """End the reference and free the inputs, and what expectations hold that know their session, in a circle."""
+        self.closed, self.cases, self._recomputed, self.structures = True, [], None, []
         self.reference.close()
         self.memory.close()
-        # Expectations that are computed again know their session: in that circle memory would wait for a garbage collection.
-        self.cases, self._recomputed, self.structures = [], None, []
 
     # --- where things lie -----------------------------------------------------------------------------------------
 
