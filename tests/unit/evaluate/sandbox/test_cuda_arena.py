@@ -18,7 +18,8 @@ class Driver:
     """Memory of so many bytes, as the driver gives and takes it; everything else is the real one's."""
 
     def __init__(self, room):
-        self.room, self.sizes, self.mapped = room, {}, 0
+        self.room, self.sizes, self.mapped, self.waited = room, {}, 0, []
+        self.accessible = True
 
     def __getattr__(self, name):
         return getattr(driver, name)
@@ -49,9 +50,14 @@ class Driver:
         return (*DONE, None)
 
     def cuMemSetAccess(self, *_):  # noqa: N802
+        return (*DONE, None) if self.accessible else (driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY, None)
+
+    def cuMemAddressFree(self, *_):  # noqa: N802
         return (*DONE, None)
 
-    cuMemAddressFree = cuMemSetAccess  # noqa: N815
+    def cuCtxSynchronize(self):  # noqa: N802
+        self.waited.append(self.mapped)
+        return DONE
 
     def cuMemExportToShareableHandle(self, *_):  # noqa: N802
         with open("/dev/null") as file:  # noqa: PTH123 (a descriptor is wanted)
@@ -97,3 +103,15 @@ def test_an_outbox_for_which_nobody_gives_way_finds_no_room(device):
     side.relieve = None
     with pytest.raises(torch.OutOfMemoryError):
         side.open_outbox(5 * GRAIN)
+
+
+def test_nothing_is_unmapped_before_the_device_is_done(device):
+    CudaArena([GRAIN, GRAIN]).close()
+    assert (device.waited, device.mapped, device.room) == ([2], 0, 4 * GRAIN)
+
+
+def test_a_mapping_that_is_refused_gives_back_what_it_took(device):
+    device.accessible = False
+    with pytest.raises(torch.OutOfMemoryError):
+        CudaArena([GRAIN])
+    assert (device.mapped, device.room) == (0, 4 * GRAIN)
