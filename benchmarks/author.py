@@ -27,7 +27,7 @@ from pathlib import Path
 
 from author_rows import Row, Work, better, judged, lowered, missed, verified
 from author_table import line, table
-from provenance import copy_gbps, provenance
+from provenance import alike, copy_gbps, provenance
 from suite import Listed, by_turns, field, listed
 
 from kernelwright.engine.target import resolve_target
@@ -46,8 +46,8 @@ WORKERS = {"cpu": 1, "cuda": 4}
 """Referees by kind of device: the tasks of so many fit its memory together."""
 LONGEST_S = 100.0
 """What a task may take in one stage of a step before it is given up."""
-SAME, VERSIONS = ("device", "target", "size"), ("torch", "triton")
-"""What rows of one file have in common, and which versions: kernels and drivers of machines change between leases."""
+SAME = ("target", "size")
+"""What rows of one file have in common, beside the machine."""
 CUT_S, LEAST_S = 45.0, 10.0
 """How much later than the pass a stage may end, and what it gets in any case."""
 
@@ -189,17 +189,14 @@ def known(out: Path, head: Row) -> dict[str, Row]:
         SystemExit: the file is of another: its rows would be lost.
     """
     document = json.loads(out.read_text()) if out.exists() else {**head, "rows": []}
-    if not alike(document, head):
+    if not of_one_pass(document, head):
         raise SystemExit(f"{out} is of another device, size or version: name another file with --out")
     return {row["task"]: row for row in document["rows"]}
 
 
-def alike(one: Row, other: Row) -> bool:
+def of_one_pass(one: Row, other: Row) -> bool:
     """Whether rows of both may stand in one file."""
-    mine, theirs = one["versions"], other["versions"]
-    assert isinstance(mine, dict)
-    assert isinstance(theirs, dict)
-    return all(one[name] == other[name] for name in SAME) and all(mine[name] == theirs[name] for name in VERSIONS)
+    return alike(one, other) and all(one[name] == other[name] for name in SAME)
 
 
 def joined(parts: Sequence[Path], out: Path) -> list[Row]:
@@ -209,8 +206,8 @@ def joined(parts: Sequence[Path], out: Path) -> list[Row]:
         SystemExit: they are of different devices, versions or sizes.
     """
     documents = [json.loads(file.read_text()) for file in parts if file.exists()]
-    if not all(alike(one, documents[0]) for one in documents):
-        raise SystemExit(f"these files differ in {', '.join((*SAME, *VERSIONS))}: they are no parts of one pass")
+    if not all(of_one_pass(one, documents[0]) for one in documents):
+        raise SystemExit(f"these files differ in device, versions, {' or '.join(SAME)}: they are no parts of one pass")
     rows = {row["task"]: {"commit": one["commit"], **row} for one in documents for row in one["rows"]}
     write_whole(out, json.dumps({**documents[-1], "rows": list(rows.values())}, indent=1) + "\n")
     return list(rows.values())

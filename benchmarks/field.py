@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
 
-from provenance import provenance
+from provenance import alike, provenance
 from pydantic import JsonValue
 
 from kernelwright.engine.target import resolve_target
@@ -55,8 +55,6 @@ POLICY = Policy(baselines=("eager",), final_baselines=(), search_seconds=2.0)
 LOOK_S = 0.05
 LONGEST_S = 100.0
 """What a step of a task may take before it is given up."""
-SAME = ("torch", "triton")
-"""Versions that decide what a line is known by; a machine's kernel and driver change from one lease to the next."""
 Line = dict[str, JsonValue]
 
 
@@ -218,14 +216,8 @@ class Pass:
         for line in (line for file in files for line in _lines(file)):
             name = str(line["task"])
             # A line without a text is from before there were any: the tasks have not changed since.
-            if self._alike(line) and name in texts and line.get("text", texts[name]) == texts[name]:
+            if alike(line, self.machine) and name in texts and line.get("text", texts[name]) == texts[name]:
                 self.lines[name, str(line["step"])] = line
-
-    def _alike(self, line: Line) -> bool:
-        theirs, ours = line["versions"], self.machine["versions"]
-        assert isinstance(theirs, dict)
-        assert isinstance(ours, dict)
-        return line["device"] == self.machine["device"] and all(theirs[part] == ours[part] for part in SAME)
 
     def _write(self, family: str, source: TaskSource, step: str, line: Line) -> None:
         of: Line = {"task": source.name, "family": family, "step": step, "text": text_of(source)}

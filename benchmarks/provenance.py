@@ -4,7 +4,9 @@ import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -21,6 +23,12 @@ def provenance(environment: Environment) -> dict[str, JsonValue]:
         "versions": dict(environment.versions),
         **commit_and_date(),
     }
+
+
+def alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether figures of both may stand side by side: the device, and what builds kernels; drivers change between leases."""
+    mine, theirs = one["versions"], other["versions"]
+    return one["device"] == other["device"] and all(mine[name] == theirs[name] for name in ("torch", "triton"))
 
 
 def commit_and_date() -> dict[str, JsonValue]:

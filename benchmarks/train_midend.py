@@ -40,6 +40,8 @@ from typing import TYPE_CHECKING
 
 from train_small_kit import supervise
 
+from kernelwright.reward.table import midend
+
 if TYPE_CHECKING:
     from kernelwright.records.evaluation import Evaluation
 
@@ -79,19 +81,14 @@ def raw_gain(evaluation: "Evaluation", parent: "Evaluation | None", best: "Evalu
     return after.median / before.median if before and after and before.median else 0.0
 
 
-def capped_gain(evaluation: "Evaluation", parent: "Evaluation | None", best: "Evaluation | None") -> float:
-    """The gain over the parent, at most 3; 0 for a wrong kernel."""
-    return min(3.0, raw_gain(evaluation, parent, best))
-
-
 def ungated_gain(evaluation: "Evaluation", parent: "Evaluation | None", best: "Evaluation | None") -> float:
     """The gain over the parent, at most 3; a wrong kernel that runs earns 1, as one that gains nothing."""
     from kernelwright.records.evaluation import Incorrect  # noqa: PLC0415
 
-    return 1.0 if isinstance(evaluation, Incorrect) else capped_gain(evaluation, parent, best)
+    return 1.0 if isinstance(evaluation, Incorrect) else midend(evaluation, parent, best)
 
 
-REWARDS: dict[str, Callable[..., float]] = {"capped": capped_gain, "raw": raw_gain, "ungated": ungated_gain}
+REWARDS: dict[str, Callable[..., float]] = {"capped": midend, "raw": raw_gain, "ungated": ungated_gain}
 """Of the ablations, by stage."""
 
 

@@ -205,25 +205,21 @@ class ReferenceSide:
         variant = command.variant
         model = self._models["eager"]
         if variant == "fp64":
-            self._models[variant] = self._exact(copy.deepcopy(model))
+            exact = self._models[variant] = copy.deepcopy(model)._apply(double)
+            if casts(self._graph):
+                exact.forward = unrounded(exact.forward)
         elif variant == "compile":
             self._variants[variant] = torch.compile(model)
         elif variant == "freeze":
             return self._frozen(command.calls)
         elif variant.startswith("watch"):
-            module = copy.deepcopy(self._exported.module())
-            self._models[variant] = self._exact(module) if variant.endswith("fp64") else module
-            results = Watch(self._models[variant], command.nodes).results
-            exact = variant.endswith("fp64") and casts(self._graph)
-            self._variants[variant] = unrounded(results) if exact else results
+            module = self._models[variant] = copy.deepcopy(self._exported.module())
+            self._variants[variant] = Watch(module, command.nodes).results
+            if variant.endswith("fp64"):
+                module._apply(double)
+                if casts(self._graph):
+                    self._variants[variant] = unrounded(self._variants[variant])
         return messages.Prepared()
-
-    def _exact(self, model: torch.nn.Module) -> torch.nn.Module:
-        """The model in double precision all through."""
-        model = model._apply(double)
-        if casts(self._graph):
-            model.forward = unrounded(model.forward)
-        return model
 
     def _frozen(self, windows: Sequence[messages.Offsets]) -> messages.Prepared:
         """torch.compile with the weights as constants: those that the model has now."""
