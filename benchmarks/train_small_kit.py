@@ -249,7 +249,7 @@ def figures_of(found: "Sequence[Sequence[Drawn]]") -> dict[str, Any]:
     whole = [group for group in known if len(group) == most]
     right = [[bool(one.step.info["right"]) for one in group] for group in whole]
     flat = [one.step.info for group in known for one in group]
-    rates = {f"pass@{k}": pass_rate(right, k).model_dump() for k in sorted({1, most})} if right else {}
+    rates = {f"pass@{k}": pass_rate(right, k).model_dump() for k in sorted({1, min(8, most), most})} if right else {}
     return {
         **rates,
         "unjudged": sum(len(group) for group in found) - len(flat),
