@@ -64,7 +64,9 @@ def open_session(
         with ExitStack() as held:
             held.callback(process.close)
             reference.make_room(source.source, close_oldest)
-            original = _describe(process, source, target, policy)
+            # Where no time is taken, workers share the cores, and their children what threads one user may have.
+            threads = len(os.sched_getaffinity(0)) if backend.clock else 1
+            original = _describe(process, source, target, policy, threads)
             job.note("computing the right answers in fp64, for every kind of input")
             session = reference.open(original, close_oldest)
             held.callback(session.close)
@@ -114,8 +116,9 @@ def used_tf32(task: Task, error: float) -> bool:
     return may and single and multiplies and error > TF32_ERROR
 
 
-def _describe(reference: CandidateProcess, source: TaskSource, target: Target, policy: Policy) -> OriginalTask:
-    threads = len(os.sched_getaffinity(0))
+def _describe(
+    reference: CandidateProcess, source: TaskSource, target: Target, policy: Policy, threads: int
+) -> OriginalTask:
     loaded = reference.ask(
         LoadTask(source=source.source, threads=threads, numerics=policy.numerics, state=policy.state)
     )

@@ -33,8 +33,9 @@ ITS_THREADS = 256 + 8 * (os.cpu_count() or 1)
 MOST_THREADS = 1024 + 64 * (os.cpu_count() or 1)
 """Threads of all children that share a user: every open task's reference has one for each core and some of torch's and the
 driver's, and waits for ever for one that it cannot start."""
-SEEN = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
-"""Kept of the referee's environment: a child on another GPU than the grader's could not map what is handed to it."""
+SEEN = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "PYTORCH_NVML_BASED_CUDA_CHECK")
+"""Kept of the referee's environment: a child on another GPU than the grader's could not map what is handed to it, and one that
+uses none must not ask the driver."""
 LOST = {
     "namespaces": "the candidate shares the network, IPC and process namespaces of the referee",
     "tmpfs": "its private directory lives on the host's disk and is limited by file size only",

@@ -172,6 +172,7 @@ def install() -> None:
     install_carrier()
     install_trees()
     install_libdevice()
+    install_indices()
     builder.__class__ = RepairedBuilder  # the instance is shared: Triton's semantics hold it too
     builder.options = dataclasses.replace(
         builder.options,
@@ -190,6 +191,20 @@ def install() -> None:
         return execute(self, *arguments, **named)
 
     interpreter.GridExecutor.__call__ = call
+
+
+def install_indices() -> None:
+    """Let a scalar of a kernel bound its loop, also where it is held as an array of one element.
+
+    Triton 3.6 takes `int` of that array, which numpy 2.5 refuses.
+    """
+    patch = interpreter._patch_lang_tensor
+
+    def patched(tensor: type, scope: Untyped) -> None:
+        patch(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda self: int(np.asarray(self.handle.data).item()))
+
+    interpreter._patch_lang_tensor = patched
 
 
 @contextmanager

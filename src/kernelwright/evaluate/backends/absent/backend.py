@@ -12,7 +12,7 @@ from kernelwright.evaluate.backends.backend import NO_KERNELS, CloseOldest, Load
 from kernelwright.evaluate.backends.cpu.backend import host_of, reference_process
 from kernelwright.evaluate.backends.cpu.memory import HostMemory
 from kernelwright.evaluate.backends.cuda.versions import toolkit_versions
-from kernelwright.evaluate.backends.host import INDUCTOR, Host
+from kernelwright.evaluate.backends.host import INDUCTOR, NO_GPU, Host
 from kernelwright.evaluate.languages.artifact import Library, Program
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.languages.triton.build import at_home
@@ -64,8 +64,8 @@ class AbsentBackend:
     def __init__(self, languages: tuple[str, ...], versions: Callable[[], dict[str, str]]) -> None:
         """Start nothing yet."""
         self.languages, self._versions = languages, versions
-        self.host = host_of(Warm(COMPILING, INDUCTOR), len(os.sched_getaffinity(0)))
-        self._interpreting = Warm(INTERPRETING, INTERPRET)
+        self.host = host_of(Warm(COMPILING, INDUCTOR | NO_GPU), len(os.sched_getaffinity(0)))
+        self._interpreting = Warm(INTERPRETING, INTERPRET | NO_GPU)
 
     def versions(self) -> dict[str, str]:
         """See `Backend.versions`: of the compilers."""
