@@ -95,11 +95,12 @@ class Bench(Measures):
         self.loop = Loop()
 
     def take(self, known: dict[str, Any]) -> None:
-        """What an earlier call measured of the same policy before GRPO, on the same kind of device."""
-        if self.o.interpret_measures:
-            self.say("what is known was measured on a device, and is left out: measures are interpreted")
+        """What an earlier call measured of the same policy before GRPO: in an interpreter, or on the same kind of device."""
+        interpreted = bool(known["before"].get("interpreted"))
+        if interpreted != bool(self.o.interpret_measures):
+            self.say("what is known was measured in another way, on a device or in an interpreter, and is left out")
             return
-        if known["device"] != self.book.document["device"]:
+        if not interpreted and known["device"] != self.book.document["device"]:
             self.say(
                 f"what is known was measured on {known['device']}, and is left out: this is {self.book.document['device']}"
             )

@@ -6,7 +6,7 @@ pytest.importorskip("trl")
 
 from kernelwright.models.small import PACKAGED
 from kernelwright.records.chat import ChatMessage
-from kernelwright.train.engine.decoding import Decoding
+from kernelwright.train.engine.decoding import Decoding, grouped
 from kernelwright.train.engine.network import open_network
 from kernelwright.train.engine.sampling import Sampling, draw
 
@@ -42,3 +42,15 @@ def test_what_is_drawn_differs_from_row_to_row(network):
     prompt = network.prompt_ids(Openings().opening(ASKED[0]))
     made = Decoding(network, [prompt] * 8, longest=64, temperature=2.0).replies()
     assert len({tuple(row) for row in made}) == 8
+
+
+def test_attention_of_halves_errs_by_their_rounding():
+    import torch  # noqa: PLC0415
+
+    torch.manual_seed(0)
+    query = torch.randn(4, 8, 1, 64, device="cuda")
+    key, value = (torch.randn(4, 4, 200, 64, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    exact = grouped(None, query.bfloat16().double(), key.double(), value.double(), None)[0]
+    with torch.autocast("cuda", torch.bfloat16):
+        found = grouped(None, query.bfloat16(), key, value, None)[0]
+    assert (found - exact).abs().max() < 2**-7 * exact.abs().max()

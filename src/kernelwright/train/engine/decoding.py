@@ -3,14 +3,19 @@
 The step is recorded once a batch as a CUDA graph, over a cache of keys and values with room for the longest reply, and then
 replayed: no Python runs between two tokens. transformers' own way to that end compiles the step anew for each shape; which is
 faster, benchmarks/train_caches.py tells. Without a GPU the same step runs as it is.
+
+Attention of one new token reads the whole cache, and little else takes time: `grouped` reads it once for all heads that share
+it, where transformers copies it for each of them.
 """
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
 import transformers
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
 
 from kernelwright.train.engine.network import Network
 
@@ -18,6 +23,74 @@ LOOK = 16
 """Tokens between two looks at whether all rows have ended: a look waits for the device."""
 SHOWN = 2
 """Steps that run before one is recorded: libraries make what they need in the first."""
+
+
+GROUPED = "kernelwright_grouped"
+"""What `grouped` is called among transformers' attentions."""
+
+
+def grouped(
+    module: Any,  # noqa: ANN401
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    scaling: float | None = None,
+    **named: Any,  # noqa: ANN401
+) -> tuple[torch.Tensor, None]:
+    """Attention of one query a row, in transformers' form; of several, what transformers does.
+
+    Args:
+        module: The layer.
+        query: float[rows, heads, queries, width].
+        key: float[rows, groups, places, width]; heads are a multiple of groups.
+        value: As `key`.
+        attention_mask: bool[rows, 1, queries, places]: what may be looked at. None: everything.
+        scaling: Of the scores; by default one over the root of the width.
+        named: For transformers.
+
+    Returns:
+        float[rows, queries, heads, width], and nothing.
+    """
+    rows, heads, queries, width = query.shape
+    if queries > 1:
+        made: tuple[torch.Tensor, None] = sdpa_attention_forward(
+            module, query, key, value, attention_mask, scaling=scaling, **named
+        )
+        return made
+    groups = key.shape[1]
+    asked = (query * (width**-0.5 if scaling is None else scaling)).reshape(rows * groups, heads // groups, width)
+    scores = _scores(asked, key.flatten(0, 1)).view(rows, groups, heads // groups, -1)
+    if attention_mask is not None:
+        scores = scores.masked_fill(~attention_mask, -torch.inf)
+    weights = scores.softmax(-1).to(value.dtype).flatten(0, 1)
+    return torch.bmm(weights, value.flatten(0, 1)).view(rows, 1, heads, width), None
+
+
+def _scores(asked: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+    """float[groups, queries, places], never of 16 bits: rounded scores would blur what is attended to."""
+    if key.is_cuda and key.element_size() == 2:
+        with torch.autocast("cuda", enabled=False):
+            return torch.bmm(asked.to(key.dtype), key.transpose(1, 2), out_dtype=torch.float32)
+    return torch.bmm(asked.to(key.dtype), key.transpose(1, 2))
+
+
+transformers.AttentionInterface.register(GROUPED, grouped)
+transformers.AttentionMaskInterface.register(GROUPED, sdpa_mask)
+
+
+@contextmanager
+def _grouping(model: Any) -> Iterator[None]:  # noqa: ANN401
+    """Where transformers would call torch's attention, it calls `grouped`."""
+    before = model.config._attn_implementation
+    if before != "sdpa":
+        yield
+        return
+    model.set_attn_implementation(GROUPED)
+    try:
+        yield
+    finally:
+        model.set_attn_implementation(before)
 
 
 class _Cache(transformers.StaticCache):  # type: ignore[misc]
@@ -59,7 +132,7 @@ class Decoding:
         was = self._model.training
         self._model.eval()
         try:
-            with torch.no_grad(), self._precision():
+            with torch.no_grad(), self._precision(), _grouping(self._model):
                 self._read()
                 count = self._write()
         finally:
