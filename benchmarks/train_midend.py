@@ -115,7 +115,10 @@ def options() -> argparse.Namespace:
     found.add_argument(
         "--timed",
         type=Path,
-        help="kernels that were timed before on such a device, packed: results/midend-variants-…",
+        nargs="*",
+        default=[],
+        help="kernels that were timed before, packed (results/midend-variants-…): on such a device they are parents, and on "
+        "others what fine-tuning learns from",
     )
     found.add_argument("--cache", choices=("dynamic", "static"), default="dynamic")
     for flag in ("export", "child", "shortest"):

@@ -46,7 +46,8 @@ from kernelwright.train.structure import family, split_of
 POLICY = Policy(
     compile_limit_s=40.0, seeds=3, search_seconds=0.5, search_blocks=12, baselines=("eager",), counters=False
 )
-VARIANTS = "variants.jsonl"
+VARIANTS, ELSEWHERE = "variants.jsonl", "variants-elsewhere.jsonl"
+"""Kernels that were timed on this kind of device, and on others: these only teach what is faster."""
 START_S = 60.0
 PRACTISED = 2
 """Kernels of a module that is practised on: a pair needs two of which one is faster."""
@@ -129,14 +130,8 @@ class Midend(Bench):
 
     def _parents(self) -> bool:
         file, judges = self.work / VARIANTS, self.judges(POLICY)
-        if self.o.timed and not file.exists():
-            file.write_bytes(lzma.decompress(self.o.timed.read_bytes()))
-            others = {one.attempt.evaluation.device for one in read_lines(Variant, file)} - {self.machine.device.name}
-            if others:
-                self.say(
-                    f"kernels that were timed on {', '.join(others)} are left out: this is {self.machine.device.name}"
-                )
-                file.unlink()
+        if not file.exists():
+            self.take_timed(file)
         end = time.monotonic() + min(self.o.parents_seconds, self.left - 40)
         try:
             with open_lines(Variant, file) as lines:
@@ -154,7 +149,10 @@ class Midend(Bench):
             self.loop.run(judges.close())
         found = read_lines(Variant, file)
         practice = set(self.practice())
-        pairs = self.pairs_of([one for one in found if not one.heldout])
+        elsewhere = read_lines(Variant, self.work / ELSEWHERE) if (self.work / ELSEWHERE).exists() else []
+        pairs = [
+            pair for ones in (found, elsewhere) for pair in self.pairs_of([one for one in ones if not one.heldout])
+        ]
         practised = self.pairs_of([one for one in found if one.task.source.name in practice])
         for name, made in (("data-midend", pairs), ("data-practice", practised)):
             folder = self.work / name
@@ -164,6 +162,15 @@ class Midend(Bench):
         self.book.put(parents=counts)
         self.say(f"parents: {self.book.document['parents']}")
         return bool(pairs)
+
+    def take_timed(self, file: Path) -> None:
+        """Kernels that were timed before: those of this kind of device, and beside them those of others."""
+        packed = self.work / "timed.jsonl"
+        packed.write_bytes(b"".join(lzma.decompress(one.read_bytes()) for one in self.o.timed))
+        for one in read_lines(Variant, packed):
+            here = one.attempt.evaluation.device == self.machine.device.name
+            with open_lines(Variant, file if here else self.work / ELSEWHERE) as lines:
+                lines.append(one)
 
     async def variants(self, source: Any, count: int, judges: Judges) -> list[tuple[Task, Attempt]]:  # noqa: ANN401
         """The author's kernel under settings by chance, each timed; those that are wrong or refused are left out."""
@@ -323,6 +330,7 @@ class Midend(Bench):
                     "tasks": len(gains), "samples": len(known), "right": sum(bool(info["right"]) for info in known),
                     "hacks": sum(bool(info["hack"]) for info in known),
                     "outcomes": Counter(info["outcome"] for info in known),
+                    "refused_for": dict(Counter(info["reason"][:80] for info in known if info["reason"]).most_common(5)),
                     "of_all": train_midend.spread([one or 1.0 for group in gains for one in group]),
                     "of_right": train_midend.spread([one for group in gains for one in group if one]),
                     "best_of_each": train_midend.spread([max((one or 1.0 for one in group), default=1.0) for group in gains]),

@@ -24,7 +24,8 @@ from such an OUT: what was measured stays, and GRPO that was cut goes on from it
 are fine-tuned already, such as src/kernelwright/models/kernelwright-small, and leaves `sft` out; `--known FILE` takes what
 they scored before GRPO (results/train-grpo-many-…), and leaves `before` out. With `--interpreted`, GRPO's verdicts take
 `--grpo-workers` cores and no device; with `--interpret-measures` those of pass@k do too. A verdict that the referee could not
-reach is left out and counted; it is never a wrong one. train_caches.py tells which --cache writes faster.
+reach is left out and counted; it is never a wrong one. `--grpo-seconds 0` leaves GRPO what a call has beside the measure
+after it. train_caches.py tells which --cache writes faster.
 The mid-end and ablations of its reward are train_midend.py.
 
 On one H200, in three calls (the third takes what the others left; with --restore they need not be of the same lease):
@@ -95,6 +96,7 @@ def options() -> argparse.Namespace:
     found.add_argument("--cache", choices=("dynamic", "static"), default="dynamic")
     found.add_argument("--reward", default="correctness")
     found.add_argument("--loss", default="dapo")
+    found.add_argument("--optimizer", choices=("adamw", "sgd"), default="adamw", help="of GRPO")
     for flag in ("export", "dry-run", "shortest", "any-file", "interpreted", "interpret-measures", *LEARNING):
         found.add_argument(f"--{flag}", action="store_true")
     found.add_argument("--child", action="store_true", help=argparse.SUPPRESS)

@@ -253,9 +253,9 @@ class Bench(Measures):
 
     def grpo(self) -> bool:
         """Reinforcement learning from the referee's verdicts, over as many calls as it takes."""
-        spent = self.book.document.get("grpo", {}).get("trained_s", 0.0)
-        missing = max(1.0, self.o.grpo_seconds - spent)
-        room = self.left - START_S - (self.o.measure_seconds if missing < self.left else 0)
+        spent, measure = self.book.document.get("grpo", {}).get("trained_s", 0.0), self.o.measure_seconds
+        missing = max(1.0, self.o.grpo_seconds - spent) if self.o.grpo_seconds else self.left - START_S - measure
+        room = self.left - START_S - (measure if missing < self.left else 0)
         folder = self.work / "grpo"
         given = min(missing, max(30.0, room))
         recipe = self.recipe(self.work / "sft" / MODEL, given)
@@ -283,7 +283,7 @@ class Bench(Measures):
             steps=self.o.grpo_steps, seconds=seconds,
             learning_rate=self.o.grpo_rate, warmup=self.o.warmup, forms=1 if self.o.policy else self.o.forms,
             reward=self.o.reward, effort="verify", by_prefix=self.o.by_prefix, demonstrate=self.o.demonstrate,
-            temperature=self.o.temperature, loss=self.o.loss,
+            temperature=self.o.temperature, loss=self.o.loss, optimizer=self.o.optimizer,
             target=self.o.target, interpreted=self.o.interpreted,
             lora_rank=self.o.lora_rank, seed=self.o.seed, waves=self.o.waves, cache=self.o.cache,
             groups=self.o.groups, trajectories=self.o.trajectories, workers=workers,

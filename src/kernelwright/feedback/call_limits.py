@@ -242,9 +242,12 @@ def latency(evidence: Evidence) -> Finding | None:
 
 def _overhead(evidence: Evidence, latency_us: float) -> Finding | None:
     floor = evidence.measured.roofline.floor_us if evidence.measured is not None else None
+    bandwidth = evidence.bandwidth
+    if floor is not None and bandwidth is not None:
+        # The floor is for a clock that cannot be fooled, with all that caches could hold in them; from memory it takes longer.
+        floor = max(floor, latency_us * bandwidth[0] / bandwidth[1])
     if floor is None or floor >= SHORT_US or not 4 * floor < latency_us <= MOST_OVERHEAD_US:
         return None
-    bandwidth = evidence.bandwidth
     if bandwidth is not None and bandwidth[0] >= NEAR_CEILING * bandwidth[1]:
         return None
     told = f"Overhead-bound: the data needs {floor:.1f} us, the call takes {latency_us:.1f}."

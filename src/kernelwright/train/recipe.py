@@ -131,6 +131,9 @@ class Grpo(Training):
     cache: Literal["dynamic", "static"] = "dynamic"
     """Keys and values while replies are written; `static` has room for the longest at once, so that a GPU replays one
     recorded step for every token: for small models, whose steps take longer to launch than to run."""
+    optimizer: Literal["adamw", "sgd"] = "adamw"
+    """`sgd`: weights move by their gradients. Adam moves all of them equally far, also those that matter little to the few
+    groups that teach something, and what it does to these is chance (arXiv 2602.07729). Rates are a thousand times as high."""
     loss: Literal["dapo", "dr_grpo", "grpo", "cispo"] = "dapo"
     scale: Literal["none", "group", "batch"] = "none"
     workers: int = Field(default=1, ge=1)

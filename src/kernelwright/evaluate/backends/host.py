@@ -41,11 +41,12 @@ _BLOCK = bytes(1 << 20)
 class DeviceLock:
     """A lock as a context manager: who holds it is alone with the device, and a thread may take it again while it has it.
 
-    With a file, workers that name the same one take turns too. A process that dies has let go of it.
+    With a file, workers that name the same one take turns too; a turn that is shared goes on beside other shared ones. A
+    process that dies has let go of it.
     """
 
     def __init__(self, file: str = "") -> None:
-        self._lock, self._depth = threading.RLock(), 0
+        self._lock, self._depth, self._how = threading.RLock(), 0, fcntl.LOCK_EX
         self._file = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600) if file else None
 
     def __enter__(self) -> None:
@@ -54,12 +55,29 @@ class DeviceLock:
         Raises:
             JobCancelledError: nobody waits for the current job any more.
         """
+        self._enter(fcntl.LOCK_EX)
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """A turn for what takes no time and would be heard by a clock; other workers' shared turns go on beside it.
+
+        Raises:
+            JobCancelledError: as above.
+        """
+        self._enter(fcntl.LOCK_SH)
+        try:
+            yield
+        finally:
+            self._leave()
+
+    def _enter(self, how: int) -> None:
         while not self._lock.acquire(timeout=LOOK_S):
             job.must_go_on()
         self._depth += 1
         try:
             if self._depth == 1:
-                self._flock(fcntl.LOCK_EX)
+                self._how = how
+                self._flock(how)
             job.must_go_on()
         except BaseException:
             self._leave()
@@ -77,7 +95,7 @@ class DeviceLock:
         try:
             yield
         finally:
-            self._flock(fcntl.LOCK_EX)
+            self._flock(self._how)
 
     def _leave(self) -> None:
         self._depth -= 1

@@ -73,7 +73,7 @@ class EvaluationService:
             TaskError: it cannot be judged.
         """
         backend = self.backend(target)
-        with backend.host.device_lock:
+        with backend.host.device_lock.shared():
             if policy.isolation == "strict":
                 _must_confine(backend)
             self._note("running the reference in its sandbox")

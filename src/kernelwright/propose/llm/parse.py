@@ -6,13 +6,14 @@ anybody's. Nothing is run.
 
 A Python module with an error counts as a kernel, and the referee reports the error. Pieces of a module do not. An edit
 (SEARCH/REPLACE blocks, or a unified diff) applies where its old lines occur exactly once, up to blanks at the ends of
-lines and to the indentation of the whole block.
+lines and to the indentation of the whole block. A reply of nothing but assignments gives the parent's module-level constants
+other values.
 """
 
 import ast
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -41,6 +42,9 @@ _BEGIN = re.compile(r"([ \t]*)<{5,9}")
 _MIDDLE = re.compile(r"[ \t]*={5,9}[ \t]*$")
 _END = re.compile(r"[ \t]*>{5,9}")
 _HUNK = re.compile(r"^@@[^\n]*$", re.MULTILINE)
+_SETTING = re.compile(r"([A-Za-z_]\w*) = [^=\s].*")
+"""A module-level constant as a line of its own."""
+_FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
 
 
 class NoEdit(NamedTuple):
@@ -93,6 +97,24 @@ def scan(lines: Iterable[str]) -> Edits:
         else:
             side.append(line)
     return Edits(found, unfinished or (number if current else 0))
+
+
+def settings(lines: Iterable[str]) -> dict[str, str] | None:
+    """Lines that give constants values, by name; None where there is anything else."""
+    written = [line.rstrip() for line in lines if line.strip() and not _FENCE.match(line)]
+    found = {match[1]: match[0] for match in map(_SETTING.fullmatch, written) if match}
+    return found if found and len(found) == len(written) else None
+
+
+def apply_settings(source: str, changed: Mapping[str, str]) -> str | NoEdit:
+    """The source with other values of some of its module-level constants, each of which has one line there."""
+    rows = source.split("\n")
+    for name, line in changed.items():
+        places = [i for i, row in enumerate(rows) if (known := _SETTING.fullmatch(row.rstrip())) and known[1] == name]
+        if len(places) != 1:
+            return NoEdit(f"{name} is no constant that one line of the candidate's source gives a value")
+        rows[places[0]] = line
+    return "\n".join(rows)
 
 
 def is_diff(text: str) -> bool:
@@ -283,6 +305,7 @@ def _found(text: str, how: _Reading) -> Kernel | NoKernel:
 def _readings(text: str, how: _Reading) -> Iterator[Kernel | NoKernel | None]:
     fenced = [block for block in blocks(text) if block.closed or how.whole]
     yield _from_edits(text, how)
+    yield _from_settings(text, how)
     yield from (_from_json(block.text, how) for block in fenced if block.tag == "json" or _is_json(block.text))
     yield _from_blocks(text, fenced, how)
     yield _from_diff(text, fenced, how)
@@ -298,6 +321,12 @@ def _from_edits(text: str, how: _Reading) -> Kernel | NoKernel | None:
     new = ["\n".join(edit.new) + "\n" for edit in found.edits if not "".join(edit.old).strip()]
     whole = [source for source in new if defines_kernel(source, how.language)]
     return read(unwrapped(whole[-1]), how.language) if whole else _edited(apply_edits(how.parent, found), how)
+
+
+def _from_settings(text: str, how: _Reading) -> Kernel | NoKernel | None:
+    """The parent with other constants, where the reply says nothing else; it may have been cut off within one."""
+    changed = settings(text.split("\n")) if how.python and how.parent and how.whole else None
+    return None if changed is None else _edited(apply_settings(how.parent, changed), how)
 
 
 def _edited(source: str | NoEdit, how: _Reading) -> Kernel | NoKernel:

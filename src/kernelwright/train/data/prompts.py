@@ -5,6 +5,7 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from kernelwright.languages import language
+from kernelwright.propose.llm.parse import apply_settings, settings
 from kernelwright.propose.llm.render import EDITS, STANDARD
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.candidate import Candidate
@@ -38,7 +39,20 @@ def reply_with(kernel: Candidate, parent: Attempt | None = None, variant: str = 
 
 
 def edit_of(old: str, new: str) -> str:
-    """SEARCH/REPLACE blocks that make one text of another. What they search for occurs once, with more lines if need be."""
+    """What makes one text of another: assignments where only module-level constants differ, else SEARCH/REPLACE blocks.
+
+    What a block searches for occurs once, with more lines if need be.
+    """
+    return _settings_of(old, new) or _blocks_of(old, new)
+
+
+def _settings_of(old: str, new: str) -> str:
+    changed = [b for a, b in zip(old.split("\n"), new.split("\n"), strict=False) if a != b]
+    found = settings(changed) or {}
+    return "\n".join(found.values()) if apply_settings(old, found) == new else ""
+
+
+def _blocks_of(old: str, new: str) -> str:
     before, after = old.split("\n"), new.split("\n")
     made = []
     for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

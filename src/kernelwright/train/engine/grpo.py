@@ -37,6 +37,10 @@ REFERENCE = "reference"
 """The policy before its first step, in the run's folder."""
 
 
+OPTIMIZERS = {"adamw": "adamw_torch_fused", "sgd": "sgd"}
+"""What transformers calls them."""
+
+
 def train_grpo(
     recipe: Grpo, environment: Environment, folder: Path, keep: Callable[[Record], None], heard: Heard, loop: Loop
 ) -> Path:
@@ -141,6 +145,7 @@ def _trainer(
         epsilon_high=recipe.clip_high,
         beta=recipe.beta,
         loss_type=recipe.loss,
+        optim=OPTIMIZERS[recipe.optimizer],
         scale_rewards="none" if recipe.credit == "trloo" else recipe.scale,
         mask_truncated_completions=True,
     )

@@ -120,6 +120,16 @@ def test_a_turn_is_lent_to_other_processes_and_to_no_other_thread(tmp_path, othe
         assert process.wait(10) == 0
 
 
+def test_shared_turns_go_on_beside_each_other_and_beside_nobodys_own(tmp_path, other):
+    turn, second = DeviceLock(str(tmp_path / "turn")), DeviceLock(str(tmp_path / "turn"))
+    with turn.shared():
+        with second.shared(), turn.aside():
+            pass
+        assert not within(second, 0.1)
+        process = other()
+    assert process.stdout.readline() == b"its turn\n"
+
+
 def test_without_a_file_nothing_is_lent(tmp_path):
     turn = DeviceLock()
     with turn, turn.aside():

@@ -1,10 +1,10 @@
 """How many tasks stay open at once, and that their references can all have their threads."""
 
 import os
-import threading
 
 import pytest
 
+from kernelwright.evaluate.backends.host import DeviceLock
 from kernelwright.evaluate.pipeline import admit, service
 from kernelwright.evaluate.sandbox import jail
 from kernelwright.records.policy import Policy
@@ -33,7 +33,7 @@ def made(monkeypatch):
     opened = []
 
     class Backend:
-        clock, host = None, type("Host", (), {"device_lock": threading.RLock(), "in_use": None})()
+        clock, host = None, type("Host", (), {"device_lock": DeviceLock(), "in_use": None})()
 
     def open_session(backend, source, target, policy, close_oldest):
         task = type("Known", (), {"id": source.name, "target": target})()
