@@ -90,8 +90,12 @@ class Midend(Bench):
     def sources(self) -> list[tuple[TaskSource, int]]:
         """Modules of the pairs in another size, and how many kernels of each are timed; it may be cut anywhere."""
         sizes = {"rows": self.o.rows, "columns": self.o.columns}
-        wanted = [(name, self.o.variants) for name in self.names()] + [(name, PRACTISED) for name in self.practice()]
-        return [(random_module(int(name.rpartition("_")[2]), **sizes), count) for name, count in wanted]
+        wanted = [
+            (place / len(names), name, count)
+            for names, count in ((self.names(), self.o.variants), (self.practice(), PRACTISED))
+            for place, name in enumerate(names)
+        ]
+        return [(random_module(int(name.rpartition("_")[2]), **sizes), count) for _, name, count in sorted(wanted)]
 
     def practice(self) -> list[str]:
         """Modules that GRPO practises on: of families that neither fine-tuning nor a measure has."""
