@@ -49,6 +49,10 @@ POLICY = Policy(
 VARIANTS, ELSEWHERE = "variants.jsonl", "variants-elsewhere.jsonl"
 """Kernels that were timed on this kind of device, and on others: these only teach what is faster."""
 START_S = 60.0
+FASTER = 1.05
+"""Times as fast as a kernel, of what fine-tuning learns from it: less may be noise."""
+PREPARING_S = 60.0
+"""What rendering and tokenising pairs takes before the steps, and saving after them."""
 PRACTISED = 2
 """Kernels of a module that is practised on: a pair needs two of which one is faster."""
 
@@ -105,14 +109,18 @@ class Midend(Bench):
 
     def names(self) -> list[str]:
         """Modules of both splits: for fine-tuning, and for measures."""
-        draw = random.Random(self.o.seed)
         most = {"train": self.o.modules, "heldout": self.o.heldout}
         chosen = [
             (place / count, split, one)
             for split, count in most.items()
-            for place, one in enumerate(draw.sample(self.of_split(split), min(2 * count, len(self.of_split(split)))))
+            for place, one in enumerate(self.some_of(split, 2 * count))
         ]
         return [one.task.source.name for *_, one in sorted(chosen, key=lambda c: c[:2])]
+
+    def some_of(self, split: str, count: int) -> list[Sample]:
+        """Samples of a split by chance, the same whatever is drawn of the other."""
+        found = self.of_split(split)
+        return random.Random(f"{self.o.seed} {split}").sample(found, min(count, len(found)))
 
     def frontend(self) -> Path:
         """The model that the mid-end begins with.
@@ -141,14 +149,15 @@ class Midend(Bench):
             with open_lines(Variant, file) as lines:
                 known = Counter(one.task.source.name for one in lines.read())
                 names, most = set(self.names()), self.o.modules + self.o.heldout
-                for source, count in self.sources():
-                    if time.monotonic() > end:
-                        break
-                    enough = source.name in names and len(names & known.keys()) >= most
-                    if source.name not in known and not enough:
-                        for task, made in self.loop.run(self.variants(source, count, judges)):
-                            lines.append(Variant(task=task, attempt=made))
-                            known[source.name] += 1
+                waiting = [one for one in self.sources() if one[0].name not in known]
+                while waiting and time.monotonic() < end:
+                    # Together: while one is timed, the next ones are admitted as far as they may.
+                    chosen, waiting = waiting[: self.o.workers], waiting[self.o.workers :]
+                    enough = len(names & known.keys()) >= most
+                    chosen = [one for one in chosen if not (enough and one[0].name in names)]
+                    for task, made in self.loop.run(self.all_variants(chosen, judges)):
+                        lines.append(Variant(task=task, attempt=made))
+                        known[task.source.name] += 1
         finally:
             self.loop.run(judges.close())
         found = read_lines(Variant, file)
@@ -176,6 +185,13 @@ class Midend(Bench):
             with open_lines(Variant, file if here else self.work / ELSEWHERE) as lines:
                 lines.append(one)
 
+    async def all_variants(
+        self, chosen: Sequence[tuple[TaskSource, int]], judges: Judges
+    ) -> list[tuple[Task, Attempt]]:
+        """Those of several modules."""
+        found = await asyncio.gather(*(self.variants(source, count, judges) for source, count in chosen))
+        return [one for ones in found for one in ones]
+
     async def variants(self, source: Any, count: int, judges: Judges) -> list[tuple[Task, Attempt]]:  # noqa: ANN401
         """The author's kernel under settings by chance, each timed; those that are wrong or refused are left out."""
         try:
@@ -200,7 +216,7 @@ class Midend(Bench):
             )
             for a in found
             for b in found
-            if a.task.id == b.task.id and speedup(b.attempt) > speedup(a.attempt)
+            if a.task.id == b.task.id and speedup(b.attempt) > FASTER * speedup(a.attempt)
         ]
 
     def slowest(self) -> list[Assignment]:
@@ -240,7 +256,7 @@ class Midend(Bench):
         recipe = Sft(
             model=str(model), data=str(data), role="midend", variant=EDITS, seed=self.o.seed, steps=count, learning_rate=rate,
             warmup=min(10, count // 4), batch=self.o.sft_batch, micro_batch=self.o.sft_batch, save_every=max(1, count // 3),
-            max_tokens=self.o.max_tokens, seconds=max(20.0, self.left - 30),
+            max_tokens=self.o.max_tokens, seconds=max(20.0, self.left - PREPARING_S),
         )  # fmt: skip
         folder = self.work / f"midend_{name}"
         train(recipe, folder, Suppliers(), Every(10.0, self.told(name)))
@@ -260,13 +276,13 @@ class Midend(Bench):
             "workers": workers, "learning_rate": self.o.right_rate, "groups": groups,
             "policy": POLICY.model_copy(update={"run_limit_s": INTERPRETED.run_limit_s}), "steps": 10 * self.o.grpo_steps,
             "micro_batch": min(32, groups * self.o.trajectories), "save_every": 10,
-            "workers_of_task": max(1, workers // groups),
+            "workers_of_task": max(1, workers // groups), "scale": "group",
         }  # fmt: skip
         return self.reinforced("right", "correctness", self.o.right_seconds, "midend_sft", **how)
 
     def untimed(self) -> list[Sample]:
         """Edits of held-out modules that no measure has and no timed practice."""
-        taken = set(self.names()) | set(self.practice())
+        taken = {*self.names(), *self.practice(), *(one.task.source.name for one in self.slowest())}
         free = [one for one in self.of_split("heldout") if one.task.source.name not in taken and one.depth >= DEEP]
         drawn = random.Random(self.o.seed).sample(free, min(len(free), 2 * self.o.right_tasks))
         return [found for one in drawn if (found := renewed(one)) is not None][: self.o.right_tasks]
@@ -280,6 +296,7 @@ class Midend(Bench):
         begun = self.book.document.get("begun_with", {})
         begin = begin or begun.get(name) or ("midend_right" if self.done("right") else "midend_sft")
         self.book.put(begun_with={**begun, name: begin})
+        # Rewards are in nats: scaled by group, groups that differ by noise alone would count as much as any.
         settings = {
             "model": str(self.work / begin / MODEL), "data": str(data), "role": "midend", "reward": reward,
             "split": "heldout" if self.o.practice else "train",
@@ -288,7 +305,7 @@ class Midend(Bench):
             "trajectories": self.o.trajectories, "workers": self.o.workers, "gpus": self.o.gpus, "waves": self.o.waves,
             "updates": self.o.updates, "ahead": self.o.ahead, "negative": self.o.negative, "cache": self.o.cache,
             "save_every": 2, "policy": POLICY, "max_new_tokens": self.o.max_new_tokens,
-            "micro_batch": min(16, self.o.groups * self.o.trajectories), "scale": "group",
+            "micro_batch": min(16, self.o.groups * self.o.trajectories), "scale": "none",
         }  # fmt: skip
         recipe = Grpo(**(settings | others))
         since, folder = time.monotonic(), self.work / f"midend_{name}"

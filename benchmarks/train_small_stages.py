@@ -86,8 +86,7 @@ class Bench(Measures):
         self.target = resolve_target(options.target)
         self.machine = asyncio.run(_machine(self.target))
         self.book = kit.Book(self.out, self.work, kit.Book.file(self.NAME, self.machine.device.name, options.seed))
-        told = {k: str(v) for k, v in vars(options).items() if not isinstance(v, Path)}
-        told["data"] = " ".join(file.name for file in options.data)  # no word of where this machine keeps them
+        told = {name: _named(value) for name, value in vars(options).items() if not isinstance(value, Path)}
         self.book.put(**provenance(self.machine), options=told, **({"brought": brought} if brought else {}))
         if options.known and "before" not in self.book.document:
             self.take(json.loads(options.known.read_text()))
@@ -120,7 +119,7 @@ class Bench(Measures):
             "before": Stage(lambda: self.measure("before", "sft"), "sft" if self.began_here() else "never", measure),
             "forms": Stage(lambda: self.measure("forms", "sft", OTHER_FORM), "sft", measure),
             "cooler": Stage(lambda: self.measure("cooler", "sft", temperature=COOLER), "sft", measure),
-            "grpo": Stage(self.grpo, "sft", START_S + 100),
+            "grpo": Stage(self.grpo, "sft", START_S + 100 + (0 if self.o.grpo_seconds else measure)),
             "after": Stage(lambda: self.measure("after", "grpo"), "grpo", measure),
             "cheats": Stage(self.cheats, "", 90),
             "mse": Stage(self.mse, "sft", 100),
@@ -246,6 +245,10 @@ class Bench(Measures):
         made = steps(self.work / "pace")
         step_s = (made[-1].seconds - made[WARMING].seconds) / (made[-1].step - made[WARMING].step)
         room = min(self.o.sft_seconds, self.left - START_S) - PREPARING_S - SAVING_S
+        if room < TRIED * step_s:
+            self.say(
+                f"{self.o.sft_seconds:.0f} s are hardly enough for more than what stands around the steps: say --sft-steps"
+            )
         found = max(TRIED, min(int(self.o.sft_steps), int(room / step_s)))
         self.book.put(pace={"step_s": step_s, "steps": found})
         self.say(f"a step of fine-tuning takes {step_s:.3f} s: {found} steps")
@@ -254,7 +257,7 @@ class Bench(Measures):
     def grpo(self) -> bool:
         """Reinforcement learning from the referee's verdicts, over as many calls as it takes."""
         spent, measure = self.book.document.get("grpo", {}).get("trained_s", 0.0), self.o.measure_seconds
-        missing = max(1.0, self.o.grpo_seconds - spent) if self.o.grpo_seconds else self.left - START_S - measure
+        missing = max(1.0, self.o.grpo_seconds - spent if self.o.grpo_seconds else self.left - START_S - measure)
         room = self.left - START_S - (measure if missing < self.left else 0)
         folder = self.work / "grpo"
         given = min(missing, max(30.0, room))
@@ -298,9 +301,10 @@ class Bench(Measures):
         return max(1, min(workers // self.o.groups if self.o.interpreted else OPEN_TASKS // tasks, workers))
 
     def without_sft(self) -> bool:
-        """GRPO from the model before its fine-tuning."""
+        """GRPO from the model before its fine-tuning. It is shown no kernel: that would be fine-tuning."""
         folder = self.work / "without_sft"
-        train(self.recipe(self.base(), self.o.ablation_seconds), folder, Suppliers(), self.told("without_sft"))
+        recipe = self.recipe(self.base(), self.o.ablation_seconds).model_copy(update={"demonstrate": False})
+        train(recipe, folder, Suppliers(), self.told("without_sft"))
         made = steps(folder)
         self.book.put(without_sft={"steps": made[-1].step, **kit.columns(made, STEPS)})
         return True
@@ -329,6 +333,13 @@ class Bench(Measures):
             self.say(f"{name} {p.step}/{p.of} {p.seconds:.0f}s {shown}")
 
         return heard
+
+
+def _named(option: Any) -> str:  # noqa: ANN401
+    """An option as it is told; of files their names, and no word of where this machine keeps them."""
+    if isinstance(option, list) and option and isinstance(option[0], Path):
+        return " ".join(file.name for file in option)
+    return str(option)
 
 
 async def _machine(target: Target) -> Machine:
