@@ -33,8 +33,8 @@ INDUCTOR = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_VEC_ISA_OK": "1
 """For a warm parent that imports torch._dynamo, which reads it then: a confined process has no pool of compilers, and what
 instructions there are, -march=native knows."""
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
-"""For a warm parent whose children use no GPU, though one may be here: whoever asks torch for one is told that there is none, and
-the driver, which torch would wake otherwise, is left alone."""
+"""For a warm parent whose children use no GPU, though one may be here: whoever asks torch for one is told that there is none,
+and the driver, which torch would wake otherwise, is left alone."""
 _BLOCK = bytes(1 << 20)
 
 
