@@ -162,10 +162,8 @@ class Midend(Bench):
             self.loop.run(judges.close())
         found = read_lines(Variant, file)
         practice = set(self.practice())
-        elsewhere = read_lines(Variant, self.work / ELSEWHERE) if (self.work / ELSEWHERE).exists() else []
-        pairs = [
-            pair for ones in (found, elsewhere) for pair in self.pairs_of([one for one in ones if not one.heldout])
-        ]
+        elsewhere = read_lines(Variant, self.work / ELSEWHERE)
+        pairs = [pair for ones in (found, elsewhere) for pair in self.pairs_of([v for v in ones if not v.heldout])]
         practised = self.pairs_of([one for one in found if one.task.source.name in practice])
         for name, made in (("data-midend", pairs), ("data-practice", practised)):
             folder = self.work / name
