@@ -1,4 +1,4 @@
-"""Pairs in bulk for benchmarks/train_small.py: random modules and the built-in author's kernels, without a GPU.
+"""Pairs in bulk for benchmarks/train_small.py: random modules and kernels of the built-in author or of `torch.compile`, without a GPU.
 
     python benchmarks/train_pairs.py [OUT] [--first 0] [--count 4000] [--most-characters 2600] [--totals]
 
@@ -11,7 +11,7 @@ and without confinement: what comes of it is called `interpreted`, and a sample 
 Everything follows from the seeds: the same command makes the same pairs with the same versions, and goes on where it was cut.
 A line of OUT is a `Sample`; the last command packs it: `--pack benchmarks/results/train-pairs.jsonl.xz`. `--unpack` the same
 file begins with what it holds. Losses end in a sum or mean of everything, which chance alone makes rare and whose two kernels
-are long: `--totals` takes such modules only. `--least-lines 5` takes long modules only, in which a small model errs most.
+are long: `--totals` takes such modules only. `--origin compile` takes what `torch.compile` writes for the same modules. `--least-lines 5` takes long modules only, in which a small model errs most.
 """
 
 import argparse
@@ -27,11 +27,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.errors import ProposeError, TaskError
+from kernelwright.knowledge.hardware import hardware
+from kernelwright.propose.inductor.inductor import usual, write
+from kernelwright.propose.inductor.schedule import options_of
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import is_right
 from kernelwright.records.policy import Policy
@@ -39,6 +43,7 @@ from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import TensorSpec
 from kernelwright.train.data.collect import by_author
 from kernelwright.train.data.modules import random_module
+from kernelwright.train.data.plain import plain
 from kernelwright.train.data.sample import FILE, INTERPRETED, Judged, Sample, read_samples, sample
 from kernelwright.train.session import open_judges
 
@@ -64,12 +69,12 @@ class Made(NamedTuple):
     line: str = ""
 
 
-def make(seed: int) -> Made:
-    """The pair of a seed, or why there is none."""
+def make(origin: str, seed: int) -> Made:
+    """The pair of a seed with the kernel of the author or of `torch.compile`, or why there is none."""
     source = random_module(seed)
     try:
         side, task = traced(source)
-        candidate = asyncio.run(by_author(task))
+        candidate = asyncio.run(by_author(task)) if origin == "author" else by_compiler(task)
     except ProposeError:
         return Made(seed, "unwritten")
     except Exception as error:  # noqa: BLE001  tracing raises whatever torch does
@@ -78,7 +83,23 @@ def make(seed: int) -> Made:
     if fate:
         return Made(seed, fate)
     found = Judged(outcome=INTERPRETED, how=HOW, versions=versions())
-    return Made(seed, "", sample("author", task, candidate, found).model_dump_json())
+    return Made(seed, "", sample(origin, task, candidate, found).model_dump_json())
+
+
+def by_compiler(task: Task) -> Candidate:
+    """What `torch.compile` writes for a GPU that is not here, made plain; raises whatever the compiler does.
+
+    Raises:
+        ProposeError: it does not stand alone.
+    """
+    from kernelwright.evaluate.entrypoints.lowering import lower  # noqa: PLC0415
+    from kernelwright.evaluate.sandbox.messages.tools import Lower  # noqa: PLC0415
+
+    asked = Lower(
+        source=task.source.source, numerics="as-is", device=hardware(TARGET.arch), threads=1,
+        options=options_of(usual(task))[0],
+    )  # fmt: skip
+    return plain(task, write(task, lower(asked).lowering, usual(task)))
 
 
 def traced(source: TaskSource) -> tuple[object, Task]:
@@ -204,7 +225,7 @@ def collect(asked: argparse.Namespace) -> None:
     with context.Pool(asked.workers, begin, maxtasksperchild=A_PROCESS) as pool:
         waiting = iter(seeds(pairs, asked))
         while batch := [seed for _, seed in zip(range(32 * asked.workers), waiting, strict=False)]:
-            for made in pool.imap(make, batch, chunksize=4):
+            for made in pool.imap(partial(make, asked.origin), batch, chunksize=4):
                 pairs.take(made)
             rate = (pairs.count - before) / (time.monotonic() - began)
             say(f"{pairs.count} pairs, seed {pairs.next}, {rate:.2f} a second, not kept {dict(pairs.fates)}")
@@ -274,6 +295,7 @@ def options() -> argparse.Namespace:
     }
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=int, default=value)
+    found.add_argument("--origin", choices=("author", "compile"), default="author", help="who writes the kernels")
     found.add_argument("--totals", action="store_true", help="only modules whose result is one number")
     found.add_argument("--unpack", type=Path, help="begin with the pairs of this file")
     found.add_argument("--pack", type=Path, help="write all pairs into this file instead of making any")

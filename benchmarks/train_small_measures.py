@@ -62,9 +62,14 @@ class Measures:
         return [one.model_copy(update={"task": in_form(one.task, form)}) for one in chosen]
 
     def unseen(self, any_file: bool) -> list[Sample]:
-        """One sample for each held-out family, by chance; or the first file's first, which have been measured longest."""
+        """One sample for each held-out family, by chance; or the first file's first, which have been measured longest.
+
+        The author's before others, so that whoever else writes kernels changes nothing of what is measured.
+        """
         seen: dict[str, Sample] = {}
-        for one in sorted(self.of_split("heldout"), key=lambda s: (s.id in self.later and not any_file, s.id)):
+        for one in sorted(
+            self.of_split("heldout"), key=lambda s: (s.origin != "author", s.id in self.later and not any_file, s.id)
+        ):
             seen.setdefault(one.family, one)
         return list(seen.values())
 
@@ -113,7 +118,7 @@ class Measures:
         network.model.to("cuda" if torch.cuda.is_available() else "cpu")
         environment = Environment(tasks, self.judges(), Settings())
         count, longest = samples or self.o.samples, self.o.max_new_tokens
-        how = Sampling(count, temperature, longest, batch=256, seed=seed, cache=self.o.cache)
+        how = Sampling(count, temperature, longest, batch=512, seed=seed, cache=self.o.cache)
         return draw(network, environment, tasks, how)
 
     def measuring(self) -> Judges:

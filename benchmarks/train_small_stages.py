@@ -46,7 +46,9 @@ COOLER = 0.5
 """The temperature of a control: what GRPO gains only by writing what is likely more often, colder sampling gains too."""
 TRIED, WARMING = 40, 8
 """Steps that tell a fine-tuning's pace, and those at their beginning that do not."""
-PREPARING_S, SAVING_S = 80.0, 25.0
+SHOWN_TO_TOKENIZER = 1000
+"""Training samples by chance, so that all who write kernels are among them."""
+PREPARING_S, SAVING_S = 50.0, 15.0
 """What reading, rendering and tokenising all the pairs take before the steps, and what is written after them."""
 MOST_FAILURES = 2
 SHOWN = ("loss", "reward", "right", "parsed", "hacks", "timed out", "length", "waiting")
@@ -207,7 +209,7 @@ class Bench(Measures):
             return Path(self.o.base)
         base = self.work / "base"
         if not (base / "tokenizer.json").exists():
-            shown = rows(self.of_split("train")[:1000], "frontend")
+            shown = rows(self.drawn(SHOWN_TO_TOKENIZER), "frontend")
             texts = [part for prompt, reply in shown for part in (*(m.text for m in prompt), reply)]
             make_small(base, texts, self.o.size, self.o.vocabulary, self.o.seed)
         return base

@@ -75,6 +75,8 @@ def _no_context() -> Iterator[None]:
         stack.enter_context(replaced(CudaInterface, **asked))
         stack.enter_context(replaced(joint_graph, lazy_init=lambda *_: patterns(torch.device("cpu"))))
         stack.enter_context(replaced(triton_helpers, set_driver_to_gpu=lambda: None))
+        # torch 2.11 asks whether there is a GPU, which `absent_gpu` affirms, and begins a context on it.
+        stack.enter_context(replaced(fake_tensor, init_gpu_context=lambda _: None))
         yield
 
 

@@ -1,10 +1,11 @@
-"""A drop-in of the built-in author as a plain module: its kernels and their launch, without what guards a drop-in.
+"""A drop-in of the built-in author, or of Inductor, as a plain module: its kernels and their launch, without its guards.
 
 A drop-in falls back to the reference where its kernels do not fit, which a training sample need not teach: the task says
 shapes and dtypes. Only modules without parameters are made plain; others are returned as they are.
 """
 
 import ast
+import re
 
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.task import Task
@@ -12,6 +13,8 @@ from kernelwright.records.task import Task
 _GONE = {"Model", "ModelNew", "get_init_inputs", "get_inputs", "_fits", "_programs", "_run"}
 _A_TILE_EACH = 2
 """Statements of a `_programs` that gives each tile a program: a docstring and how many tiles. Others look at the device."""
+_LAUNCH = re.compile(r"LAUNCH(ES)?\d+$")
+"""Inductor's table of a kernel's launches, and which of them is taken."""
 _HEAD = "import torch\nimport triton\nimport triton.language as tl\nfrom torch import nn"
 
 
@@ -25,9 +28,28 @@ def plain(task: Task, candidate: Candidate) -> Candidate:
     if run is None:
         return candidate
     own = programs is not None and len(programs.body) != _A_TILE_EACH
-    tunables = [f"# tunable {t.name}: {' '.join(map(str, t.values))}" for t in candidate.tunables]
-    parts = ["\n".join([*tunables, _HEAD]), *_kept(tree, candidate.source, own), _module(run, own)]
-    return candidate.model_copy(update={"source": "\n\n\n".join(parts) + "\n"})
+    opened = tuple(one for one in candidate.tunables if not _LAUNCH.match(one.name))
+    tunables = [f"# tunable {t.name}: {' '.join(map(str, t.values))}" for t in opened]
+    body = [*_kept(tree, candidate.source, own), _module(run, own)]
+    head = "\n".join([*tunables, _HEAD, *_imports(tree, "\n".join(body))])
+    return candidate.model_copy(update={"source": "\n\n\n".join([head, *body]) + "\n", "tunables": opened})
+
+
+def _imports(tree: ast.Module, body: str) -> list[str]:
+    """Imports beside those of every module that the body uses: Inductor's kernels call Triton's libraries by their names."""
+    found = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    lines = {ast.unparse(node): node for node in found if ast.unparse(node) not in _HEAD.splitlines()}
+    return [
+        line for line, node in lines.items()
+        if any(re.search(rf"\b{one.asname or one.name}\b", body) for one in node.names)
+    ]  # fmt: skip
+
+
+def _alone(node: ast.Assign) -> ast.Assign:
+    """Of a table of launches the first one, which Inductor would try first."""
+    if isinstance(node.value, ast.Tuple) and _LAUNCH.match(ast.unparse(node.targets[0])):
+        return ast.Assign(node.targets, ast.Tuple(node.value.elts[:1], ast.Load()), lineno=node.lineno)
+    return node
 
 
 def _kept(tree: ast.Module, source: str, own: bool) -> list[str]:
@@ -35,7 +57,7 @@ def _kept(tree: ast.Module, source: str, own: bool) -> list[str]:
     constants, kernels = [], []
     for node in tree.body:
         if isinstance(node, ast.Assign) and "INTERPRETED" not in ast.unparse(node):
-            constants.append(ast.unparse(node))
+            constants.append(ast.unparse(_alone(node)))
         elif isinstance(node, ast.FunctionDef) and (node.name not in _GONE or (own and node.name == "_programs")):
             kernels.append(_without_docstring(node, source))
     return ["\n".join(constants), *kernels] if constants else kernels
