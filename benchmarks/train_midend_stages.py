@@ -44,8 +44,9 @@ from kernelwright.train.session import steps, train
 from kernelwright.train.structure import family, split_of
 
 POLICY = Policy(
-    compile_limit_s=40.0, seeds=3, search_seconds=0.5, search_blocks=12, baselines=("eager",), counters=False
+    compile_limit_s=10.0, seeds=3, search_seconds=0.3, search_blocks=12, baselines=("eager",), counters=False
 )
+"""Tiles that compile for half a minute are too large to be fast, and a set of rollouts waited for two or three of them."""
 VARIANTS, ELSEWHERE = "variants.jsonl", "variants-elsewhere.jsonl"
 """Kernels that were timed on this kind of device, and on others: these only teach what is faster."""
 START_S = 60.0
