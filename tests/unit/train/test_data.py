@@ -144,6 +144,23 @@ def test_a_plain_kernel_of_several_tiles_a_program_keeps_how_many_programs_there
     assert "How many" not in made
 
 
+def test_a_plain_kernel_of_inductor_keeps_the_imports_that_it_uses_and_its_first_launch():
+    head = "import os\nfrom triton.language.extra import libdevice\nfrom triton.language import math as tl_math\n"
+    launches = (
+        "LAUNCHES0 = (\n    {'XBLOCK': 256, 'num_warps': 4},\n    {'XBLOCK': 128, 'num_warps': 4},\n)\nLAUNCH0 = 0\n"
+    )
+    text = head + launches + DROP_IN.replace("tl.abs(", "tl_math.abs(")
+    made = plain(
+        sample_task(), Candidate(language="triton", source=text, tunables=(Tunable(name="LAUNCH0", values=(0, 1)),))
+    )
+    assert "from triton.language import math as tl_math\n" in made.source
+    assert "import os" not in made.source
+    assert "libdevice" not in made.source
+    assert "LAUNCHES0 = ({'XBLOCK': 256, 'num_warps': 4},)\n" in made.source
+    assert made.tunables == ()
+    assert "# tunable" not in made.source
+
+
 def test_what_cannot_be_made_plain_stays_as_it_is():
     candidate = Candidate(language="cpp", source="// c++", entry="kernel")
     assert plain(sample_task(), candidate) is candidate

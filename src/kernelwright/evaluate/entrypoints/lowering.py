@@ -10,10 +10,12 @@ import re
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import torch
 from torch._dynamo.device_interface import CudaInterface
 from torch._inductor import compile_fx, config, graph
+from torch._inductor.constant_folding import ConstantFolder
 from torch._inductor.fx_passes import joint_graph
 from torch._inductor.runtime import triton_helpers
 from torch._subclasses import fake_tensor
@@ -21,6 +23,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from kernelwright.evaluate.entrypoints import numerics, session
 from kernelwright.evaluate.entrypoints.task_file import executed, init_arguments, module_of
+from kernelwright.evaluate.entrypoints.unguarded import unguarded
 from kernelwright.evaluate.sandbox.messages.tools import Lower, Lowered
 from kernelwright.evaluate.triton import calltree
 from kernelwright.evaluate.triton.device import absent_gpu
@@ -30,6 +33,8 @@ from kernelwright.records.lowering import MOST_CHARACTERS, LoweredKernel, Loweri
 
 Function = Callable[..., tuple[torch.Tensor, ...]]
 ONE_PROCESS: Options = {"compile_threads": 1, "fx_graph_cache": False, "force_disable_caches": True}
+NO_TRIALS: Options = {"shape_padding": False}
+"""Whether a product gains by padding Inductor finds out by timing both."""
 DYNAMO_ASKS = ("get_device_properties", "current_device", "device_count")
 LAUNCH = ("num_warps", "num_stages")
 _KERNEL = re.compile(r"^(\w+) = async_compile\.triton\('\w+', '''\n(.*?)\n''', device_str=", re.DOTALL | re.MULTILINE)
@@ -52,7 +57,7 @@ def lower(command: Lower) -> Lowered:
         with config.patch(settings):
             text = _text(command.source, "cpu")
             return Lowered(lowering=Lowering(text=_short(text)))
-    with absent_gpu(command.device), _no_context(), config.patch(settings):
+    with absent_gpu(command.device), _no_context(), config.patch({**settings, **_known(NO_TRIALS)}):
         text = _short(_text(command.source, "cuda"))
         helpers = inspect.getsource(triton_helpers)
         return Lowered(lowering=Lowering(text=text, helpers=helpers, kernels=tuple(_kernels(text))))
@@ -77,7 +82,20 @@ def _no_context() -> Iterator[None]:
         stack.enter_context(replaced(triton_helpers, set_driver_to_gpu=lambda: None))
         # torch 2.11 asks whether there is a GPU, which `absent_gpu` affirms, and begins a context on it.
         stack.enter_context(replaced(fake_tensor, init_gpu_context=lambda _: None))
+        stack.enter_context(replaced(joint_graph.UniformValueConstantFolder, _deduce_value=_deduced))
+        stack.enter_context(unguarded())
         yield
+
+
+_DEDUCE = joint_graph.UniformValueConstantFolder._deduce_value
+
+
+def _deduced(self: ConstantFolder, node: torch.fx.Node) -> Any:  # noqa: ANN401  a constant of any kind
+    """What Inductor folds a constant to; one that only a GPU could make stays in the program, where it is one all the same."""
+    try:
+        return _DEDUCE(self, node)
+    except RuntimeError:
+        return self.unknown_value
 
 
 def _short(text: str) -> str:
