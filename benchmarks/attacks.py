@@ -163,8 +163,10 @@ class Pass:
         return time.monotonic() > self.end or self._broken >= MOST_BROKEN
 
     def left(self, one: Kernel) -> int:
-        """Judgements that it still needs."""
-        return max(0, self.times - len(self.of(one)))
+        """Judgements that it still needs: a fault of the machine is none, unless it comes again and again."""
+        rows = self.of(one)
+        broken = sum(row["outcome"] == "broken" for row in rows)
+        return max(0, self.times - len(rows) + (broken if broken < MOST_BROKEN else 0))
 
     def of(self, one: Kernel) -> list[Row]:
         """Its rows on this device, with or without a busy process beside it as this pass has."""

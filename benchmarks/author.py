@@ -31,7 +31,7 @@ from provenance import alike, copy_gbps, provenance
 from suite import Listed, by_turns, field, listed
 
 from kernelwright.engine.target import resolve_target
-from kernelwright.errors import KernelwrightError, ProposeError, TaskError
+from kernelwright.errors import KernelwrightError, MachineError, ProposeError, RefereeError, TaskError
 from kernelwright.evaluate.referee import Referee
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import TaskSource
@@ -67,7 +67,7 @@ class Pass:
         self.anew: set[str] = set()
         """Tasks whose rows are to be replaced."""
         self.alone: list[Listed] = []
-        """Tasks for which there is no memory beside others."""
+        """Tasks for which there is no memory beside others, or with which the machine had a fault."""
 
     async def run(self) -> None:
         """Do what is not known yet, step by step."""
@@ -141,7 +141,8 @@ class Pass:
         except ProposeError as error:
             missed(work, "not written", str(error))
         except KernelwrightError as error:
-            if isinstance(error, TaskError) and error.reason == "too_large" and work.beside:
+            no_room = isinstance(error, TaskError) and error.reason == "too_large"
+            if work.beside and (no_room or isinstance(error, MachineError | RefereeError)):
                 self.alone.append(next(task for task in self.tasks if task.name == work.row["task"]))
                 return False
             missed(work, "not judged", str(error))

@@ -133,6 +133,8 @@ class Pass:
         files = files[part - 1 :: parts]
         self.sources = [(p.parent.name, read_kernelbench(with_size(p, arguments.size))) for p in files]
         self.lines: dict[tuple[str, str], Line] = {}
+        self.now: set[tuple[str, str]] = set()
+        """Steps of this call."""
         """By task and step."""
         self.machine: Line = {}
         self.provenance: Line = {}
@@ -166,10 +168,17 @@ class Pass:
         return self.lines.get((source.name, "admit"), {}).get("fit") is False
 
     def _missing(self, source: TaskSource) -> list[str]:
-        """Steps that have yet to be done. A program equal to a task's is judged where the task is fit."""
+        """Steps that have yet to be done, or that a fault of the machine ended in another call.
+
+        A program equal to a task's is judged where the task is fit.
+        """
         if self._refused(source):
             return []
-        return [step for step in self.steps if (source.name, step) not in self.lines]
+        done = {step for step in self.steps if (line := self.lines.get((source.name, step))) and self._counts(line)}
+        return [step for step in self.steps if step not in done]
+
+    def _counts(self, line: Line) -> bool:
+        return line.get("outcome") != "broken" or (str(line["task"]), str(line["step"])) in self.now
 
     async def _task(self, family: str, source: TaskSource) -> None:
         again = self._refused(source)
@@ -223,6 +232,7 @@ class Pass:
         of: Line = {"task": source.name, "family": family, "step": step, "text": text_of(source)}
         whole: Line = {**of, **self.machine, "commit": self.provenance["commit"], **line}
         self.lines[source.name, step] = whole
+        self.now.add((source.name, step))
         sys.stderr.write(
             f"{len(self.lines)}: {source.name} {step} {float(str(line['seconds'])):.1f} s {_why(line)[:100]}\n"
         )

@@ -30,7 +30,10 @@ ALONE = ("test_gpu_clock", "test_gpu_field")
 """Files that test the clock itself, in whose figures would be what else keeps the host busy; and tasks of 2^32 elements."""
 USUAL_S = 7.0
 """What a test takes of which nothing is known."""
+OPEN_TASKS = 40
 LOOK_S = 5.0
+OPEN_TASKS = 40
+"""Of all workers."""
 Rows = dict[str, dict[str, JsonValue]]
 
 
@@ -150,7 +153,9 @@ def side_by_side(plugin: Continued) -> None:
         own = [Path(folder) / f"{number}.json" for number in range(plugin.workers)]
         told = {"head": plugin.head, "known_s": plugin.known_s, "rows": plugin.rows}
         # The lock's file has the device's own number in its name: each GPU gets one.
-        environment = {"KERNELWRIGHT_DEVICE_LOCK": f"{folder}/device", **os.environ}
+        # All references together may have no more threads than one user.
+        each = str(max(1, OPEN_TASKS // plugin.workers))
+        environment = {"KERNELWRIGHT_DEVICE_LOCK": f"{folder}/device", "KERNELWRIGHT_OPEN_TASKS": each, **os.environ}
         command = [sys.executable, __file__, *sys.argv[1:], f"--seconds={plugin.end - time.monotonic()}"]
         children = []
         for number, file in enumerate(own):

@@ -45,6 +45,8 @@ from kernelwright.reward.table import midend
 if TYPE_CHECKING:
     from kernelwright.records.evaluation import Evaluation
 
+MOST_EACH, DRAWS = 64, 16
+"""ptxas takes ten seconds and more where a thread has 128 elements of a tile, all of them in registers."""
 CONSTANT = re.compile(r"^(WARPS|ROWS|BLOCK|TILE) = (\d+)$", re.MULTILINE)
 PAIRS = [Path(__file__).parent / "results" / f"train-pairs{kind}.jsonl.xz" for kind in ("", "-long", "-totals")]
 """Whose modules are taken, so that families are held out as they were from the frontend."""
@@ -60,9 +62,26 @@ def main() -> int:
     return supervise(__file__, asked, "train-midend")
 
 
-def retuned(source: str, draw: random.Random) -> str:
-    """A kernel's source with launch and block sizes by chance, powers of two around what they were."""
+def retuned(source: str, draw: random.Random, columns: int = 0) -> str:
+    """A kernel's source with launch and block sizes by chance, powers of two around what they were.
 
+    Of a few draws the first that leaves a thread no more than `MOST_EACH` elements of a tile, for rows of so many columns.
+    """
+    for _ in range(DRAWS):
+        text = _redrawn(source, draw)
+        if elements_each(text, columns) <= MOST_EACH:
+            break
+    return text
+
+
+def elements_each(source: str, columns: int) -> float:
+    """Elements of a tile for each thread, by the constants of a kernel."""
+    sizes = {name: int(value) for name, value in CONSTANT.findall(source)}
+    tile = sizes.get("BLOCK") or sizes.get("TILE") or sizes.get("ROWS", 1) * columns
+    return tile / (32 * sizes.get("WARPS", 4))
+
+
+def _redrawn(source: str, draw: random.Random) -> str:
     def other(found: re.Match[str]) -> str:
         name, value = found[1], int(found[2])
         if name == "WARPS":

@@ -200,7 +200,9 @@ class Midend(Bench):
             self.say(f"{source.name} is left out: {error}"[:300])
             return []
         drawn = random.Random(source.name)
-        texts = list(dict.fromkeys(train_midend.retuned(kernel.source, drawn) for _ in range(3 * count)))
+        texts = list(
+            dict.fromkeys(train_midend.retuned(kernel.source, drawn, self.o.columns) for _ in range(3 * count))
+        )
         kernels = [kernel.model_copy(update={"source": text, "tunables": ()}) for text in texts]
         kernels = (kernels if len(kernels) > 1 else list(kernel.points()))[:count]
         found = await asyncio.gather(*(judges.judge(task, one, "search") for one in kernels))

@@ -1,4 +1,4 @@
-"""Pairs in bulk for benchmarks/train_small.py: random modules and kernels of the built-in author or of `torch.compile`, without a GPU.
+"""Pairs in bulk for benchmarks/train_small.py: random modules, and kernels of the author or of `torch.compile`, without a GPU.
 
     python benchmarks/train_pairs.py [OUT] [--first 0] [--count 4000] [--most-characters 2600] [--totals]
 
@@ -11,7 +11,8 @@ and without confinement: what comes of it is called `interpreted`, and a sample 
 Everything follows from the seeds: the same command makes the same pairs with the same versions, and goes on where it was cut.
 A line of OUT is a `Sample`; the last command packs it: `--pack benchmarks/results/train-pairs.jsonl.xz`. `--unpack` the same
 file begins with what it holds. Losses end in a sum or mean of everything, which chance alone makes rare and whose two kernels
-are long: `--totals` takes such modules only. `--origin compile` takes what `torch.compile` writes for the same modules. `--least-lines 5` takes long modules only, in which a small model errs most.
+are long: `--totals` takes such modules only. `--least-lines 5` takes long modules only, in which a small model errs most.
+`--origin compile` takes what `torch.compile` writes for the same modules.
 """
 
 import argparse

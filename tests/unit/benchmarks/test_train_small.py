@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
-from train_midend import raw_gain, retuned, spread, ungated_gain
+from train_midend import elements_each, raw_gain, retuned, spread, ungated_gain
 from train_small_kit import (
     PAGES,
     Book,
@@ -157,6 +157,14 @@ def test_sizes_and_warps_are_drawn_as_powers_of_two_and_nothing_else_changes():
         assert (head, rest) == ("# tunable WARPS: 4 8", ["EVICTION = tl.constexpr('evict_last')", "x = ROWS + 1"])
         assert int(warps.removeprefix("WARPS = ")) in {1, 2, 4, 8, 16}
         assert int(rows.removeprefix("ROWS = ")) in {1, 2, 4, 8, 16, 32, 64}
+
+
+def test_no_thread_is_drawn_more_of_a_tile_than_compiles_in_seconds():
+    source = "WARPS = 1\nROWS = 8\n"
+    found = {retuned(source, random.Random(seed), columns=2048) for seed in range(60)}
+    assert max(elements_each(text, 2048) for text in found) == 64
+    assert max(elements_each(retuned(source, random.Random(seed)), 2048) for seed in range(60)) > 64
+    assert elements_each("WARPS = 2\nBLOCK = 4096\n", 0) == 64
 
 
 def test_rewards_of_ablations_differ_where_they_should():

@@ -3,12 +3,12 @@
 import gc
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 
 import torch
 
-from kernelwright.errors import MachineError
+from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.backends.backend import CloseOldest, Prepared, Reference
 from kernelwright.evaluate.backends.cuda.clock import CudaClock
 from kernelwright.evaluate.backends.cuda.footprint import BESIDE, EAGER_TIMES
@@ -109,9 +109,11 @@ class CudaBackend:
 
     def activate(self, session: Session) -> None:
         """It is this task's turn: the reference of the one before keeps no memory for a next call."""
-        if self._active is not None and self._active is not session and not self._active.closed:
-            rest(self._active.reference)
-        self._active = session
+        before, self._active = self._active, session
+        if before is not None and before is not session and not before.closed:
+            # One that has died keeps no memory, and is told of when its own task has the next turn: not in this one's.
+            with suppress(RefereeError):
+                rest(before.reference)
 
     @contextmanager
     def prepared(self, trial: Trial) -> Iterator[Prepared]:
