@@ -47,7 +47,7 @@ class Helpers:
             waiting |= self._needs(name) - needed
         ours = {name: f"{PREFIX}{name}" for name in needed}
         placed = [name for name in self._nodes if name in needed]
-        return [ast.unparse(_Renamed({**MODULES, **ours}).visit(self._fresh(name))) for name in placed]
+        return [ast.unparse(Renamed({**MODULES, **ours}).visit(self._fresh(name))) for name in placed]
 
     def _fresh(self, name: str) -> ast.AST:
         return ast.parse(ast.unparse(self._nodes[name])).body[0]
@@ -85,7 +85,7 @@ class _Called(ast.NodeTransformer):
         return node
 
 
-class _Renamed(ast.NodeTransformer):
+class Renamed(ast.NodeTransformer):
     """Names of other modules and helpers as the candidate has them."""
 
     def __init__(self, names: dict[str, str]) -> None:
@@ -93,7 +93,7 @@ class _Renamed(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
-        inner = _Renamed({name: new for name, new in self._names.items() if name not in own})
+        inner = Renamed({name: new for name, new in self._names.items() if name not in own})
         inner.generic_visit(node)
         node.name = self._names.get(node.name, node.name)
         return node

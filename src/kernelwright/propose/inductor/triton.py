@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from kernelwright.errors import ProposeError
 from kernelwright.export.drop_in import drop_in, fits_exactly
 from kernelwright.export.reference import Reference, merged_imports, reference
-from kernelwright.propose.inductor.helpers import PREFIX, Helpers
+from kernelwright.propose.inductor.helpers import PREFIX, Helpers, Renamed
 from kernelwright.propose.inductor.schedule import TritonLaunches, settings_of
 from kernelwright.propose.inductor.text import Buffer, Launch, Library, Step, UnreadableError, View, Wrapper
 from kernelwright.records.candidate import Candidate, Tunable
@@ -180,10 +180,11 @@ def _count(kernel: LoweredKernel, sizes: dict[str, str], chosen: str, axis: str,
 
 
 def _function(text: str, name: str) -> str:
-    """The kernel alone, without Inductor's heuristics."""
-    function = next((n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)), None)
-    if function is None:
+    """The kernel without Inductor's heuristics, behind the functions of its own that it scans by."""
+    functions = [n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)]
+    if not functions:
         raise UnreadableError(f"{name} has no function")
+    *own, function = functions
     known = ("pointwise", "reduction", "persistent_reduction")
     kinds = [
         d.func.attr for d in function.decorator_list if isinstance(d, ast.Call) and isinstance(d.func, ast.Attribute)
@@ -192,11 +193,13 @@ def _function(text: str, name: str) -> str:
         raise UnreadableError(f"heuristics {kinds}")
     function.decorator_list = [ast.parse("triton.jit", mode="eval").body]
     function.name = name
-    return ast.unparse(function)
+    # Two kernels may each have one of the same name.
+    names = {one.name: f"{name}_{one.name.strip('_')}" for one in own}
+    return "\n\n\n".join(ast.unparse(Renamed(names).visit(one)) for one in functions)
 
 
 def _parameters(text: str) -> tuple[str, ...]:
-    (function,) = ast.parse(text).body
+    function = ast.parse(text).body[-1]
     assert isinstance(function, ast.FunctionDef)
     return tuple(one.arg for one in function.args.args)
 

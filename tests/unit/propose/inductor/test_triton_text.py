@@ -123,6 +123,17 @@ def test_kernels_launches_and_helpers_stand_on_public_parts():
     assert "return buf1" in made.source
 
 
+def test_a_function_that_a_kernel_scans_by_stands_before_it_under_a_name_of_that_kernel():
+    own = "@triton.jit\ndef _triton_helper_fn_add0(arg0_0, arg1_0):\n    return arg0_0 + arg1_0\n\n@triton_heuristics"
+    scanned = "tmp2, = tl.associative_scan((tmp0,), 1, _triton_helper_fn_add0)"
+    text = WRITTEN.replace("@triton_heuristics", own).replace("tmp2 = libdevice.exp(tmp0 - tmp1)", scanned)
+    source = write(task(), lowering(text), TritonLaunches()).source
+    names = [n.name for n in ast.parse(source).body if isinstance(n, ast.FunctionDef)]
+    assert names[-4:] == ["triton_per_0_triton_helper_fn_add0", "triton_per_0", "_run", "_fits"]
+    assert "associative_scan((tmp0,), 1, triton_per_0_triton_helper_fn_add0)" in source
+    assert 'triton_per_0[(triton.cdiv(16, launch0["XBLOCK"]),)](' in source
+
+
 def test_its_own_choices_of_a_launch_stay_open_with_what_lies_beside_the_first():
     (open_one,) = write(task(), lowering(), TritonLaunches()).tunables
     table = settings_of(lowering().kernels[0], TritonLaunches())
