@@ -92,6 +92,7 @@ class Renamed(ast.NodeTransformer):
         self._names = names
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """See `ast.NodeVisitor`: what the function's own arguments are called stays."""
         own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
         inner = Renamed({name: new for name, new in self._names.items() if name not in own})
         inner.generic_visit(node)
@@ -99,5 +100,6 @@ class Renamed(ast.NodeTransformer):
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
+        """See `ast.NodeVisitor`."""
         node.id = self._names.get(node.id, node.id)
         return node
