@@ -22,8 +22,8 @@ class InterpretedSide:
     """State of this process."""
 
     def __init__(self) -> None:
-        self._kept: list[torch.Tensor] = []
-        self._met: list[torch.Tensor] = []
+        self._kept: list[list[torch.Tensor]] = []
+        self._calls = 0
 
     def load(self, command: LoadInterpreted) -> Done:
         """Remember the candidate and map the arena."""
@@ -34,23 +34,30 @@ class InterpretedSide:
         return Done()
 
     def run(self, command: Run) -> Ran | Raised:
-        """Interpret one call; a fault is an answer, not an exception.
+        """Interpret one call after another; a fault is an answer, not an exception.
 
-        Without kernels, what launches were given follows the results.
+        Without kernels, what launches were given follows the results of the one call.
         """
-        start = time.perf_counter_ns()
-        (offsets,) = command.calls
-        idle = command.variant == WITHOUT_KERNELS
-        result = interpret(self._candidate, self._init, self._arguments(offsets), self._arch, idle)
+        start, idle = time.perf_counter_ns(), command.variant == WITHOUT_KERNELS
+        results: list[list[torch.Tensor]] = []
+        for offsets in command.calls:
+            self._calls += 1
+            result = interpret(
+                self._candidate, self._init, self._arguments(offsets), self._arch, idle, seed=self._calls
+            )
+            if isinstance(result, Fault):
+                return Raised(error=f"fault {result.kind}", log=result.log)
+            if changed := self._changed(offsets):
+                return Raised(
+                    error="fault input_written", log=f"it writes to {changed}, which is read-only on a device"
+                )
+            results.append([t.contiguous() for t in result])
         inside = time.perf_counter_ns() - start
-        if isinstance(result, Fault):
-            return Raised(error=f"fault {result.kind}", log=result.log)
-        if changed := self._changed(offsets):
-            return Raised(error="fault input_written", log=f"it writes to {changed}, which is read-only on a device")
-        self._kept = [t.contiguous() for t in result]
-        self._met = [t.contiguous() for t in launched_with()] if idle else []
-        beside = [[described(t) for t in self._met]] if idle else []
-        return Ran(ns=inside, results=[[described(t) for t in self._kept], *beside])
+        if idle:
+            results.append([t.contiguous() for t in launched_with()])
+        # They stay where they are until they have been read.
+        self._kept = results
+        return Ran(ns=inside, results=[[described(t) for t in one] for one in results])
 
     def _arguments(self, offsets: Offsets) -> Arguments:
         self._copies = [t.clone() for t in self._shared(offsets)]

@@ -39,6 +39,7 @@ from kernelwright.evaluate.triton.model import (
     load_entry,
     load_module,
     private_path,
+    seeded,
     written,
 )
 from kernelwright.evaluate.triton.untyped import Untyped
@@ -99,7 +100,7 @@ class Arguments(NamedTuple):
 
 
 def interpret(
-    candidate: Candidate, task_source: str, arguments: Arguments, arch: str, idle: bool = False
+    candidate: Candidate, task_source: str, arguments: Arguments, arch: str, idle: bool = False, seed: int = 0
 ) -> tuple[torch.Tensor, ...] | Fault:
     """The candidate's outputs for `arguments`, computed by the interpreter.
 
@@ -109,6 +110,7 @@ def interpret(
         arguments: inputs and parameters.
         arch: the device that host code believes it is on.
         idle: no kernel runs, and memory that nobody has written holds NaN.
+        seed: what a random program draws by; the module is built anew for each call, under the reference's seed.
 
     Raises:
         RefereeError: Triton was imported without TRITON_INTERPRET=1.
@@ -123,6 +125,7 @@ def interpret(
         model = construct(entry, task)
         own = loaded(model, arguments.parameters).own
         workload = arguments.workload
+        seeded(seed)
         outputs = (*flatten(call(model, workload, arguments.inputs)), *written(own, workload, arguments.inputs))
     return boundary.fault or outputs
 

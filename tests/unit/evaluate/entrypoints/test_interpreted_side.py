@@ -43,11 +43,25 @@ def side():
 def interpreter(change):
     """In place of Triton's: changes its arguments, and returns a right result."""
 
-    def interpret(candidate, init, arguments, arch, idle):
+    def interpret(candidate, init, arguments, arch, idle, seed):
         change(arguments)
         return (torch.ones(4),)
 
     return interpret
+
+
+def test_each_of_several_calls_has_results_and_a_seed_of_its_own(side, monkeypatch):
+    seeds = []
+
+    def interpret(candidate, init, arguments, arch, idle, seed):
+        seeds.append(seed)
+        return (torch.full((4,), float(seed)),)
+
+    monkeypatch.setattr(interpreted, "interpret", interpret)
+    ran = side.run(Run(calls=((0, 0),) * 3))
+    assert len({one.address for (one,) in ran.results}) == 3
+    side.run(ONCE)
+    assert len(set(seeds)) == 4
 
 
 def test_a_pure_kernel_s_results_are_described(side, monkeypatch):

@@ -34,12 +34,13 @@ RESULTS = [
     "expm1(torch.abs(x))",
     "relu(x[:, 1:].t().contiguous() + x[:1, :1])",
     "cumsum(x, dim=-1)",
+    "nn.functional.dropout(x, 0.2)",
 ]
 
 
 @pytest.mark.parametrize("result", RESULTS)
 def test_its_kernels_stand_alone_and_are_right(service, result):
-    """They have constants that Inductor would fold on the GPU, calls of two libraries of Triton's, views, and scans."""
+    """They have constants that Inductor would fold on the GPU, calls of two libraries of Triton's, views, scans, and dice."""
     source = TaskSource(name="task", format="kernelbench", source=MODULE.format(result=result))
     task = service.admit(source, TARGET, POLICY)
     lowering = service.lower(source, TARGET, POLICY, options_of(usual(task))[0])
