@@ -123,7 +123,7 @@ class Arena:
         assert result.error is None
         store = RunStore.open(folder)
         try:
-            # By medians: on a busy machine intervals are so wide that they count for none, and a handicap costs more than that.
+            # By medians: on a busy machine intervals are so wide that they count for none, and a handicap costs more.
             found = max(store.attempts(), key=speedup, default=None)
             return found if found and speedup(found) else None
         finally:
