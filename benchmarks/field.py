@@ -133,9 +133,9 @@ class Pass:
         files = files[part - 1 :: parts]
         self.sources = [(p.parent.name, read_kernelbench(with_size(p, arguments.size))) for p in files]
         self.lines: dict[tuple[str, str], Line] = {}
-        self.now: set[tuple[str, str]] = set()
-        """Steps of this call."""
         """By task and step."""
+        self.now: set[tuple[str, str]] = set()
+        """Those of this call."""
         self.machine: Line = {}
         self.provenance: Line = {}
 

@@ -30,7 +30,6 @@ ALONE = ("test_gpu_clock", "test_gpu_field")
 """Files that test the clock itself, in whose figures would be what else keeps the host busy; and tasks of 2^32 elements."""
 USUAL_S = 7.0
 """What a test takes of which nothing is known."""
-OPEN_TASKS = 40
 LOOK_S = 5.0
 OPEN_TASKS = 40
 """Of all workers."""
