@@ -1,11 +1,14 @@
 """One worker for the folder, and tasks that are admitted once; every candidate is judged as in a search."""
 
 import asyncio
+import os
 
 import gpu_kernels
 import pytest
+import torch
 
 from kernelwright.engine.target import find_gpu
+from kernelwright.evaluate.backends.host import SHARED, DeviceLock
 from kernelwright.evaluate.referee import Referee
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.policy import Policy
@@ -41,6 +44,15 @@ class GpuBench:
     def close(self):
         self.wait(self.referee.close())
         self.loop.close()
+
+
+@pytest.fixture
+def alone():
+    """The device's turn, for what times something without a referee: others take turns with it on this machine."""
+    file = os.environ.get(SHARED, "")
+    unit = torch.cuda.get_device_properties(0).uuid
+    with DeviceLock(f"{file}.cuda.{unit}" if file else ""):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -23,12 +23,14 @@ def us(clock, enqueue, calls=15):
     return median(clock.each(enqueue, calls, BUSY_NS)[1].each_ns) / 1000
 
 
+@pytest.mark.usefixtures("alone")
 def test_nothing_costs_little_and_the_same_every_time(clock):
     found = [us(clock, device_clock.nothing) for _ in range(5)]
     assert 0 < min(found) <= max(found) < 15
     assert max(found) < 1.5 * min(found)
 
 
+@pytest.mark.usefixtures("alone")
 def test_the_cache_is_cold_for_every_call(clock):
     x = torch.ones(20 << 18, device="cuda")
     events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
@@ -43,6 +45,7 @@ def test_the_cache_is_cold_for_every_call(clock):
     assert us(clock, lambda i: x.sum()) > 1.15 * median(warm)
 
 
+@pytest.mark.usefixtures("alone")
 def test_host_work_hides_behind_the_spin(clock):
     x = torch.ones(1024, device="cuda")
 
@@ -56,6 +59,7 @@ def test_host_work_hides_behind_the_spin(clock):
     assert us(clock, slow) < 60
 
 
+@pytest.mark.usefixtures("alone")
 def test_work_on_another_stream_is_part_of_the_call_of_foreign_host_code():
     clock = DeviceClock(watched=True)
     other = torch.cuda.Stream()

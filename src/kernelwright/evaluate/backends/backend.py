@@ -70,6 +70,8 @@ class Loaded:
     as long as they live, and several find room beside each other; None: they do not, or nobody can."""
     twin: "Callable[[], AbstractContextManager[tuple[Trial, Loaded]]] | None" = None
     """The same, loaded as a candidate is and ended again, with its trial: where only one finds room."""
+    anew: "Callable[[], AbstractContextManager[tuple[Trial, Loaded]]] | None" = None
+    """The candidate in one more process, with a trial of its own, and ended again; None: nobody asks for it."""
     instruments: Callable[[], Instruments] = Instruments
     guarded: bool = True
     """There is memory around its results that it may not touch."""

@@ -16,6 +16,7 @@ Results go to the outbox after the clock. Runs inside children.
 
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from statistics import median
 
 import torch
@@ -50,9 +51,7 @@ class DeviceClock:
     """Defences that a test switched off: `watched`, `cold_cache`."""
 
     def __init__(self, watched: bool) -> None:
-        self._watched = watched
-        size = 2 * int(torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size)
-        self._flush = torch.zeros(size // 4, dtype=torch.int32, device="cuda")
+        self._watched, self._flush = watched, flush_memory()
         self._asking_ns = 0
         self._spin: Callable[[int], None] = _everywhere() if watched else torch.cuda._sleep
 
@@ -102,6 +101,16 @@ class DeviceClock:
             raise RuntimeError(f"persisting L2 lines could not be reset: {code!r}")
         self._flush.fill_(1)
         self._flush.max()
+
+
+@cache
+def flush_memory() -> torch.Tensor:
+    """Twice the L2's size, of this process for as long as it lives.
+
+    To be taken before anything large: cut out of a large block that is free, it would leave one that is of no use any more.
+    """
+    size = 2 * int(torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size)
+    return torch.zeros(size // 4, dtype=torch.int32, device="cuda")
 
 
 def _everywhere() -> Callable[[int], None]:

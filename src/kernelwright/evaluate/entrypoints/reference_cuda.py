@@ -40,10 +40,13 @@ class CudaReferenceSide(ReferenceSide):
 
     _scratch = 0
     _sliced = False
+    _was_precise = False
+    """Whether the last results are the fp64 variant's."""
 
     def map_all(self, command: messages.MapDeviceArena) -> Done:
         """Map the arena and the outbox."""
         torch.cuda.empty_cache()
+        device_clock.flush_memory()
         *arena, outbox = command.files
         self._view = CudaView(arena, command.sizes, writable=True)  # type: ignore[assignment]
         self._capacity = command.outbox
@@ -87,7 +90,7 @@ class CudaReferenceSide(ReferenceSide):
         """Run a variant; results stay on the device until the next run."""
         variant = command.variant
         calls = [self._leaves_of(variant, offsets) for offsets in command.calls]
-        self._kept = []
+        self._kept, self._was_precise = [], variant == "fp64"
         with torch.no_grad():
             if variant == "fp64":
                 self._kept = [
@@ -168,8 +171,9 @@ class CudaReferenceSide(ReferenceSide):
             self._kept = []
             results = [[t.float() if t.dtype == torch.float64 else t for t in call] for call in results]
         published = publish(self._outbox, results, self._capacity)
-        if torch.cuda.memory_reserved() > CACHE_BYTES:
-            # The fp64 variant's intermediates are several times the inputs; other processes need that memory.
+        if self._was_precise and torch.cuda.memory_reserved() > CACHE_BYTES:
+            # The fp64 variant's intermediates are several times the inputs; other processes need that memory. What eager
+            # takes, its next call takes again, within its time.
             self._kept, results = [], []
             torch.cuda.empty_cache()
         return messages.Exported(results=published)

@@ -210,7 +210,7 @@ def exchanges(session: Session, index: int) -> list[tuple[Case, Case]]:
 def _other_values(session: Session, index: int, given: Case, other: Case) -> bool:
     """Whether an input has other values in the second case: position ids and masks may be the same in all of them."""
     here, there = (session.view(index, session.present(case).offsets[index]) for case in (given, other))
-    return not torch.equal(float8.bits(here), float8.bits(there))
+    return not compare.equal(float8.bits(here), float8.bits(there))
 
 
 def _same_with(session: Session, index: int, given: Case, other: Case) -> bool:

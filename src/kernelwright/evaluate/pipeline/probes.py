@@ -212,7 +212,7 @@ def two_results(scene: Scene) -> str:
 def same_bits(some: torch.Tensor, others: torch.Tensor) -> bool:
     """Whether two results are equal in every bit, zeros' signs and NaNs included."""
     a, b = (t.contiguous().reshape(-1).view(torch.uint8) for t in (some, others))
-    return bool(torch.equal(a, b))
+    return compare.equal(a, b)
 
 
 def elsewhere(scene: Scene) -> Offsets:

@@ -6,7 +6,9 @@ difference, eager is begun a few times more, once for a task: what these process
 
 On a GPU it is rarer: of 98 programs at full size four were told apart from themselves, by 2 to 7 % (docs/log.md,
 2026-11-25). Six processes do not fit beside tasks of gigabytes, so three are begun one after another there, each in a contest
-with eager of its own.
+with eager of its own. Three of 250 were told apart nevertheless (2026-11-26), each by a process that was not like most of its
+kind: so a candidate whose difference is small is begun once more too, and what its two processes differ by counts
+(`timing.py`).
 """
 
 import secrets
@@ -34,6 +36,8 @@ LARGE = 1.5
 """A ratio beyond this is told in any case: contests of a program with itself, under the whole referee, stayed within 1.25."""
 LARGE_ON_DEVICE = 1.25
 """The same on a GPU, where 1.07 was the largest."""
+CLOSE_ON_DEVICE = 1.1
+"""A ratio within which a candidate is begun once more there: that takes a search a second each time."""
 MOST_BLOCKS, LEAST_BLOCKS, LIMIT_S = 24, 3, 3.0
 """Blocks in which all of them are timed, and seconds after which no further one begins. Of eight blocks the noise within a
 process looked like a difference between them."""

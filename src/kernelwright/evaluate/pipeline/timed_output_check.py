@@ -9,6 +9,7 @@ import random
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import torch
 
@@ -106,14 +107,19 @@ class TimedResults:
         Raises:
             UnfitInputsError: the reference is not finite on these inputs.
         """
-        truth = self._truth(tuple(offsets)).expected[output]
-        flat = truth.value.reshape(-1)
-        value = torch.cat([flat[first : first + count] for first, count in parts]).view(got.shape)
-        assert isinstance(truth, compare.Expected | exact.Stepped | exact.Unordered)
-        found = replace(truth, value=value).judge([got])[1]
-        if found and isinstance(truth, compare.Expected) and truth.allowed and truth.value.numel() <= nudge.FEW:
-            return self._beyond_cancelling(output, got, truth, tuple(offsets))
-        return found
+        whole, pick = self._truth(tuple(offsets)).expected[output], partial(_picked, parts=parts, shape=got.shape)
+        assert isinstance(whole, compare.Expected | exact.Stepped | exact.Unordered)
+        truth = replace(whole, value=pick(whole.value))
+        found = truth.judge([got])[1]
+        count = whole.value.numel()
+        if not found or not isinstance(truth, compare.Expected) or not truth.allowed:
+            return found
+        if not nudge.explains(found.error, truth.allowed, count):
+            return found
+        rest = nudge.beyond(self._session, output, tuple(offsets), got, truth.value, pick)
+        # Few neighbours that cancel have no magnitude of their own; an average of too few terms is still one.
+        fine = replace(truth.finer, local=float("inf")) if count <= nudge.FEW else truth.finer
+        return compare.judge(rest, replace(truth, finer=fine))[1]
 
     def _truth(self, offsets: tuple[int, ...]) -> Case:
         """What is expected on these inputs, asked once for all outputs of a call."""
@@ -127,16 +133,6 @@ class TimedResults:
     def forget(self) -> None:
         """Other inputs lie there from now on."""
         self._known = None
-
-    def _beyond_cancelling(
-        self, output: int, got: torch.Tensor, truth: compare.Expected, offsets: tuple[int, ...]
-    ) -> Wrong | None:
-        """The same beside what terms that cancel may lose, which the reference tells for these very inputs.
-
-        Neighbours that cancel have no magnitude of their own; an average of too few terms is still one.
-        """
-        rest = nudge.beyond(self._session, output, offsets, got, truth.value)
-        return compare.judge(rest, replace(truth, finer=replace(truth.finer, local=float("inf"))))[1]
 
     def surely_right(self, got: Sequence[Sequence[torch.Tensor]], wanted: Sequence[Sequence[torch.Tensor]]) -> bool:
         """Whether all calls of a round are plainly right, in one go; False says nothing.
@@ -274,6 +270,12 @@ class TimedOutputCheck:
         found = self.results.finish()
         if found is not None:
             raise TimedOutputWrongError(found.evidence)
+
+
+def _picked(values: torch.Tensor, parts: Parts, shape: torch.Size) -> torch.Tensor:
+    """These parts of a result, in the shape in which they are looked at."""
+    flat = values.reshape(-1)
+    return torch.cat([flat[first : first + count] for first, count in parts]).view(shape)
 
 
 def _spared(allowed: Finer) -> float:

@@ -1,9 +1,11 @@
 """The measure stage: hold the benchmark, check every timed result, place the time against floor and ceiling."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from math import log
+from math import exp, log
+from statistics import median
 
 import torch
 
@@ -12,8 +14,10 @@ from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.process_spread import (
+    CLOSE_ON_DEVICE,
     LARGE,
     LARGE_ON_DEVICE,
+    LONGEST_S,
     is_small,
     process_spread,
     spread_in_turn,
@@ -43,6 +47,8 @@ AGAIN = 2
 """Further benchmarks that a suspicion must survive."""
 UNHELD = (TimedOutputWrongError, UnfitInputsError, ReferenceRaisedError, DeviceFullError, torch.OutOfMemoryError)
 """Why a contest comes to nothing that is no fault of a candidate's."""
+Anew = Callable[[], AbstractContextManager[tuple[Trial, Loaded]]]
+"""Begins one more process, with a trial of its own, and ends it again."""
 DECOYS = 3
 """Inputs that lie there for each call of those that are handed over one by one: it cannot be told which is next."""
 
@@ -95,36 +101,61 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
 
 def _beyond_processes(trial: Trial, clock: Clock, loaded: Loaded, held: Benchmarked) -> Benchmarked:
     """The benchmark, of which small differences are told only beyond what processes of one program differ by."""
-    if loaded.eager_again is None and loaded.twin is None:
-        return held
-    large = LARGE if loaded.eager_again else LARGE_ON_DEVICE
-    told = [
-        held.rule.versus(held.samples.us, name, held.watch.effect_times)
-        for name in held.names
-        if name in held.samples.us
-    ]
-    if all(v.verdict == "inconclusive" or not is_small(v.speedup, large) for v in told):
-        return held
-    if loaded.eager_again:
-        spread = process_spread(trial.session, loaded.eager_again)
-    else:
-        spread = spread_in_turn(trial.session, lambda: _contest(trial, clock, loaded))
-    return replace(held, rule=replace(held.rule, least_effect=spread))
+    if loaded.eager_again is not None and _is_told(held, LARGE):
+        return _beyond(held, process_spread(trial.session, loaded.eager_again))
+    if loaded.anew is not None and (trial.tier == 2 or trial.effort == "final") and _is_told(held, CLOSE_ON_DEVICE):
+        held = _beyond(held, _between_its_own(trial, clock, loaded.anew, held))
+    twin = loaded.twin
+    if twin is not None and _is_told(held, LARGE_ON_DEVICE):
+        held = _beyond(held, spread_in_turn(trial.session, lambda: _contest(trial, clock, twin)))
+    return held
 
 
-def _contest(trial: Trial, clock: Clock, loaded: Loaded) -> list[float] | None:
-    """One more process of the task's own program against eager: logs of its time over eager's, by block; None: neither."""
-    assert loaded.twin is not None
+def _is_told(held: Benchmarked, large: float) -> bool:
+    """Whether the benchmark tells a difference that is not large."""
+    names = [name for name in held.names if name in held.samples.us]
+    told = [held.rule.versus(held.samples.us, name, held.watch.effect_times) for name in names]
+    return any(v.verdict != "inconclusive" and is_small(v.speedup, large) for v in told)
+
+
+def _beyond(held: Benchmarked, spread: float) -> Benchmarked:
+    """The benchmark, which tells nothing smaller than that."""
+    return replace(held, rule=replace(held.rule, least_effect=max(held.rule.least_effect, spread)))
+
+
+def _between_its_own(trial: Trial, clock: Clock, anew: Anew, held: Benchmarked) -> float:
+    """The smallest difference that is told beyond what two processes of the candidate differ by, each against eager.
+
+    An interval of 99 % errs once in a hundred times, and a process may be fast or slow for as long as it lives. What a second
+    one shows as well is neither.
+    """
+    us = held.samples.us
+    if trial.session.eager_s > LONGEST_S or "eager" not in us:
+        return 0.0
+    again = _contest(trial, clock, anew)
+    if again is None:
+        return 0.0
+    apart = abs(median(again) - median(_logs(us)))
+    return (1 + held.rule.minimum_effect) * exp(apart) - 1
+
+
+def _contest(trial: Trial, clock: Clock, begin: Anew) -> list[float] | None:
+    """One more process against eager: logs of its time over eager's, by block; None: it comes to nothing."""
     reference = trial.session.reference
     watched = reference.watched
     try:
-        with loaded.twin() as (own, twin), twin.timed():
-            us = _hold(own, clock, twin.process).samples.us
+        with begin() as (own, once), once.timed():
+            us = _hold(own, clock, once.process).samples.us
     except (*FAILURES, *UNHELD, MachineError, RefereeError):
         # What runs as a reference need not run as a candidate, nor find room or a process beside one.
         return None
     finally:
         reference.watched = watched
+    return _logs(us)
+
+
+def _logs(us: Mapping[str, Sequence[float]]) -> list[float]:
+    """The candidate's time over eager's, by block."""
     return [log(mine / theirs) for mine, theirs in zip(us["candidate"], us["eager"], strict=True)]
 
 

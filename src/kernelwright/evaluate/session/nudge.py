@@ -5,7 +5,7 @@ A kernel is backward stable if its result is the exact one of inputs that differ
 is far more than a few ulps of the result, for the best of kernels. So the reference is asked what it gives there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import sqrt
 from typing import Protocol
@@ -16,12 +16,17 @@ from kernelwright.evaluate.verify import compare
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
 Offsets = tuple[int, ...]
+Pick = Callable[[torch.Tensor], torch.Tensor]
+"""Some elements of an output."""
 ROOM = 4.0
 """Times what inputs that move by an ulp change in a result: so much may be lost where terms cancel."""
 SERIAL = 0.2
 """The same for the root of the elements that one accumulator takes one after the other."""
 FEW = 1024
 """Elements of an output whose terms may cancel so that all of it is small."""
+MANY, HARDLY = 1 << 22, 4.0
+"""Elements of an output of which one may be off by chance, and times what is allowed that this may be: of a million sums of
+both signs one accumulator errs by more than the logarithm of their length in a few."""
 ON_DEVICE = 1 << 30
 """Bytes of a tensor beyond which what it was is kept on the host: its task may have filled the device."""
 TRIES = 8
@@ -57,6 +62,16 @@ class Nudgeable(Protocol):
         ...
 
 
+def whole(values: torch.Tensor) -> torch.Tensor:
+    """All elements of an output."""
+    return values
+
+
+def explains(error: float, allowed: float, count: int) -> bool:
+    """Whether terms that cancel may be why the largest error of `count` elements is more than what is allowed."""
+    return count <= FEW or (count <= MANY and error <= HARDLY * allowed)
+
+
 def moved(session: Nudgeable, variant: str, offsets: Offsets, epsilon: float | None = None) -> list[torch.Tensor]:
     """Results where every floating element of inputs and parameters is an ulp larger or smaller.
 
@@ -67,8 +82,10 @@ def moved(session: Nudgeable, variant: str, offsets: Offsets, epsilon: float | N
         return session.results(variant, offsets)
 
 
-def room(session: Nudgeable, output: int, offsets: Offsets, value: torch.Tensor, epsilon: float) -> torch.Tensor:
-    """Absolute error that cancellation explains, element by element of an output whose fp64 result is `value`.
+def room(
+    session: Nudgeable, output: int, offsets: Offsets, value: torch.Tensor, epsilon: float, pick: Pick = whole
+) -> torch.Tensor:
+    """Absolute error that cancellation explains, element by element of an output of which `pick` in fp64 is `value`.
 
     `epsilon` is that of the precision in which terms are kept. Terms t that move by an ulp at random move their sum by
     eps |t|, and an accumulator that takes n of them in turn errs by 0.2 eps sqrt(n) |t| (`compare.floor` says why).
@@ -77,19 +94,23 @@ def room(session: Nudgeable, output: int, offsets: Offsets, value: torch.Tensor,
     with _kept(session, offsets) as kept:
         for _ in range(TRIES):
             _nudge(session, offsets, kept, epsilon)
-            there = session.results("fp64", offsets)[output]
+            there = pick(session.results("fp64", offsets)[output])
             found = torch.maximum(found, (there.double() - value).abs())
     in_turn = min(session.reduction(output), compare.ONE_BY_ONE)
     return ROOM * max(1.0, SERIAL * sqrt(in_turn)) * found
 
 
-def beyond(session: Nudgeable, output: int, offsets: Offsets, got: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-    """A result whose fp64 truth is `value`, made true wherever cancellation explains its error. The inputs are in place.
+def beyond(
+    session: Nudgeable, output: int, offsets: Offsets, got: torch.Tensor, value: torch.Tensor, pick: Pick = whole
+) -> torch.Tensor:
+    """What `pick` takes of a result, whose fp64 truth is `value`, made true wherever cancellation explains its error.
+
+    The inputs are in place.
 
     Terms are kept in single precision at least, and in double precision where that is the result's.
     """
     epsilon = min(torch.finfo(got.dtype).eps, EPSILON["float32"])
-    free = room(session, output, offsets, value.double(), epsilon)
+    free = room(session, output, offsets, value.double(), epsilon, pick)
     mine = got.double().to(free.device)
     off = (mine - value.double().to(free.device)).abs() - free
     # A NaN stays: it is not more than anything, nor less.

@@ -1,7 +1,7 @@
 """One candidate before the referee: what is known of it so far, how a stage ends early, and one case of it verified."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
@@ -99,11 +99,17 @@ class Trial:
         self.weights: Weights = self.policy.weights
         """Which parameters it is judged with."""
 
-    def of_eager(self, language: str, policy: Policy) -> "Trial":
-        """A trial of the task's own program, as a candidate in this language."""
+    def of_eager(self, language: str, update: Mapping[str, object]) -> "Trial":
+        """A trial of the task's own program, as a candidate in this language, with a policy that differs by `update`."""
         source = self.task.source.source + ITSELF
-        candidate = Candidate.model_validate({"language": language, "source": source})
-        own = Trial(self.task, lambda: self.session, candidate, policy)
+        return self._of(Candidate.model_validate({"language": language, "source": source}), update)
+
+    def once_more(self, update: Mapping[str, object]) -> "Trial":
+        """A trial of the same candidate that tells nothing of this one."""
+        return self._of(self.candidate, update)
+
+    def _of(self, candidate: Candidate, update: Mapping[str, object]) -> "Trial":
+        own = Trial(self.task, lambda: self.session, candidate, self.policy.model_copy(update=update))
         own.weights = self.weights
         return own
 
@@ -201,10 +207,12 @@ def verify_case(trial: Trial, process: CandidateProcess, case: Case, guarded: bo
 
 
 def _may_cancel(expected: Expectation, error: float, got: torch.Tensor) -> bool:
-    """Whether terms that cancel may be why a finite result is refused: what is small beside others, or a few sums."""
+    """Whether terms that cancel may be why a finite result is refused: what is small beside others, or a sum by itself."""
     if not isinstance(expected, Expected | Recomputed) or not expected.allowed or error == float("inf"):
         return False
-    return bool(got.numel() <= (ASKED_AGAIN if error <= expected.allowed else nudge.FEW))
+    if error > expected.allowed:
+        return nudge.explains(error, expected.allowed, got.numel())
+    return bool(got.numel() <= ASKED_AGAIN)
 
 
 def _beyond_cancelling(trial: Trial, case: Case, output: int, got: torch.Tensor) -> tuple[float, Wrong | None]:

@@ -137,7 +137,7 @@ def scale_of(reference: torch.Tensor) -> float:
     flat = reference.reshape(-1)
     sample = flat[:: max(1, flat.numel() // SAMPLED)].double().abs()
     if len(sample) < len(flat) and int((sample != 0).sum()) < FEW:
-        there = flat[flat != 0]
+        there = torch.cat([part[part != 0] for part in flat.split(CHUNK)])
         sample = there[:: max(1, len(there) // SAMPLED)].double().abs() if len(there) else sample
     squares = sum(float(part.double().square().sum()) for part in flat.split(CHUNK))
     return max(float(median_magnitude(sample)), 1e-3 * sqrt(squares / flat.numel()), LEAST_SCALE)
@@ -157,8 +157,9 @@ def floor(spec: TensorSpec, reduction: int, scan: int = 0, one_way: bool = False
 
     A reduction is accumulated in single precision at least: what it costs does not grow with the output's coarseness. Terms
     as they are drawn are rounded up as often as down, so that a tree of partial sums costs the logarithm of its length, and
-    one accumulator hardly more. Where terms are alike, or small beside one as exponentials are, all are rounded `one_way`:
-    each for up to half an ulp of the sum (Higham, Accuracy and Stability of Numerical Algorithms, 4.2), a quarter on average.
+    one accumulator hardly more; where they cancel, the reference is asked (`session/nudge.py`). Where terms are alike, or
+    small beside one as exponentials are, all are rounded `one_way`: each for up to half an ulp of the sum (Higham, Accuracy
+    and Stability of Numerical Algorithms, 4.2), a quarter on average.
     A scan over `scan` elements may be done one by one, since each partial result is asked for. Its n roundings, each
     uniform within half an ulp of the running value s, add up like a random walk (Higham and Mary 2019): a deviation of
     0.2 eps sqrt(n) rms(s), five of which are met among many elements; and rms(s) is up to four times what errors are
@@ -248,6 +249,14 @@ def all_finite(values: torch.Tensor) -> bool:
     """Whether no element is NaN or infinite."""
     parts = [torch.isfinite(float8.wide(part)).all() for part in values.reshape(-1).split(CHUNK)]
     return bool(torch.stack(parts).all()) if parts else True
+
+
+def equal(some: torch.Tensor, others: torch.Tensor) -> bool:
+    """`torch.equal` piece by piece: on a device it writes down for every element whether it is."""
+    if some.shape != others.shape:
+        return False
+    pairs = zip(some.reshape(-1).split(CHUNK), others.reshape(-1).split(CHUNK), strict=True)
+    return all(torch.equal(a, b) for a, b in pairs)
 
 
 def each_finite(values: Iterable[torch.Tensor]) -> bool:

@@ -64,7 +64,8 @@ def _small(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> Non
     x.mul_(0.01)
     if spec.domain is Domain.REAL:
         where = int(torch.randint(x.numel(), (1,), generator=generator, device=x.device))
-        x.view(-1)[where] = -x.abs().amax()
+        low, high = x.aminmax()
+        x.view(-1)[where] = torch.minimum(low, -high)
 
 
 def _huge(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:

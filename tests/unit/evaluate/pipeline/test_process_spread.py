@@ -1,6 +1,6 @@
 """What processes of one program differ by is no merit of a kernel's: looked at where it matters, and told."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -143,7 +143,9 @@ def test_processes_are_looked_at_where_a_small_difference_would_be_told(median, 
         return begun[-1]
 
     trial = SimpleNamespace(session=session_of())
-    found = timing._beyond_processes(trial, None, SimpleNamespace(eager_again=begin, twin=None), held(median))
+    found = timing._beyond_processes(
+        trial, None, SimpleNamespace(eager_again=begin, twin=None, anew=None), held(median)
+    )
     assert bool(begun) is begins
     assert found.rule.least_effect == (pytest.approx(FARTHEST**RANGE_TO_PAIR - 1) if begins else 0)
 
@@ -194,16 +196,62 @@ def test_on_a_device_they_are_held_where_a_small_difference_would_be_told(monkey
         reference.watched = False
 
     monkeypatch.setattr(timing, "_hold", lambda *_: held(1.05))
-    loaded = SimpleNamespace(eager_again=None, twin=twin)
+    loaded = SimpleNamespace(eager_again=None, twin=twin, anew=None)
     found = timing._beyond_processes(SimpleNamespace(session=session), None, loaded, held(median))
     assert len(began) == held_in_turn
     assert reference.watched
     assert (found.rule.least_effect > 0) == bool(held_in_turn)
 
 
+@pytest.fixture
+def once_more(monkeypatch):
+    """Judges a candidate of this tier and effort that shows `first`, and `second` in one more process."""
+
+    def judged(first, second, tier=2, effort="search"):
+        reference, began = SimpleNamespace(watched=False), []
+        session = SimpleNamespace(**vars(session_of()), reference=reference)
+
+        @contextmanager
+        def anew():
+            began.append(None)
+            yield None, SimpleNamespace(process=None, timed=nullcontext)
+
+        monkeypatch.setattr(timing, "_hold", lambda *_: (second and held(second)) or failed())
+        loaded = SimpleNamespace(eager_again=None, twin=None, anew=anew)
+        trial = SimpleNamespace(session=session, tier=tier, effort=effort)
+        one = timing._beyond_processes(trial, None, loaded, held(first))
+        return one.rule.versus(one.samples.us, "eager").verdict, len(began)
+
+    return judged
+
+
+def failed():
+    raise ChildRaisedError("OutOfMemoryError", "")
+
+
+@pytest.mark.parametrize(
+    ("second", "verdict"), [(1.05, "faster"), (1.04, "faster"), (1.0, "inconclusive"), (0.95, "inconclusive")]
+)
+def test_on_a_device_a_small_difference_is_told_if_one_more_process_shows_it(once_more, second, verdict):
+    assert once_more(1.05, second) == (verdict, 1)
+
+
+def test_one_that_cannot_be_begun_once_more_is_believed(once_more):
+    assert once_more(1.05, None) == ("faster", 1)
+
+
+@pytest.mark.parametrize(("first", "tier", "effort"), [(1.2, 2, "search"), (1.0, 2, "final"), (1.05, 1, "search")])
+def test_what_is_plain_or_only_searched_for_is_not_begun_once_more(once_more, first, tier, effort):
+    assert once_more(first, 1.0, tier, effort)[1] == 0
+
+
+def test_a_final_of_a_launch_plan_is_begun_once_more(once_more):
+    assert once_more(1.05, 1.0, 1, "final") == ("inconclusive", 1)
+
+
 def test_nobody_looks_where_nobody_can():
     one = held(1.1)
-    loaded = SimpleNamespace(eager_again=None, twin=None)
+    loaded = SimpleNamespace(eager_again=None, twin=None, anew=None)
     assert timing._beyond_processes(SimpleNamespace(), None, loaded, one) is one
 
 

@@ -85,6 +85,37 @@ def test_a_timed_result_is_held_to_what_a_checked_one_is():
         assert (looks.wrong(0, got, taken(wanted, parts), (parts, ())) is not None) == refused
 
 
+@pytest.mark.parametrize("missing", [0, 1])
+def test_one_of_many_sums_of_both_signs_may_lose_what_one_accumulator_rounds(missing):
+    terms = torch.randn(ROWS, WIDTH, generator=torch.Generator().manual_seed(0))
+    truth = terms.double().sum(1)
+    in_turn = torch.zeros(ROWS)
+    for column in terms.unbind(1)[missing:]:
+        in_turn = in_turn + column
+    case = Case("as given", (), (Expected(truth, float(truth.abs().median()), 1e-7, 1e-6),))
+    looks = sums(terms, case)
+    parts = looks.parts(0)
+    found = looks.wrong(0, taken(in_turn, parts), taken(truth.float(), parts), (parts, (0,)))
+    assert (found is not None) == bool(missing)
+
+
+def sums(terms, truth):
+    """Results of sums over rows, whose reference can be asked again."""
+    looks = results(Calibrated(), truth=truth)
+    session = looks._session
+    session.task.workload.outputs = (TensorSpec(name="out", shape=(ROWS,), dtype="float32"),)
+    more = {
+        "tensors": (TensorSpec(name="x", shape=(ROWS, WIDTH), dtype="float32"),),
+        "view": lambda index, offset: terms,
+        "results": lambda variant, offsets: [terms.double().sum(1)],
+        "reduction": lambda output: WIDTH,
+        "forget_parameters": lambda: None,
+        "settle": lambda: None,
+    }
+    vars(session).update(more)
+    return looks
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_where_eager_is_not_finite_nothing_is_said_of_the_candidate(value):
     looks, parts = results(Calibrated()), ((0, 10),)

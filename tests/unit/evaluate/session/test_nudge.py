@@ -86,6 +86,22 @@ def test_a_sum_in_turn_may_lose_as_much_as_its_accumulator_rounds(length):
     assert torch.equal(nudge.beyond(session, 0, (0,), without_one, truth), without_one.double())
 
 
+def test_a_part_of_a_result_is_held_against_the_same_part_of_the_truth():
+    session = differences()
+    (truth,) = session.results("fp64", (0, 0))
+    rounded = (truth + 1e-7 * torch.randn(ELEMENTS, generator=torch.Generator().manual_seed(1)).clamp(-1, 1)).float()
+    mended = nudge.beyond(session, 0, (0, 0), rounded[7:99], truth[7:99], lambda values: values[7:99])
+    assert (mended == truth[7:99]).float().mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("error", "count", "explained"),
+    [(2.0, 1 << 20, True), (9.0, 1 << 20, False), (9.0, 8, True), (2.0, 1 << 24, False)],
+)
+def test_one_of_many_elements_may_be_hardly_more_off_than_is_allowed(error, count, explained):
+    assert nudge.explains(error, 1.0, count) == explained
+
+
 def test_two_products_that_cancel_have_room_in_every_case():
     torch.manual_seed(0)
     refused = 0

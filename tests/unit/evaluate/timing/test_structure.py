@@ -2,9 +2,12 @@
 
 import pytest
 import torch
+from peak import LargestMade
 
+from kernelwright.evaluate.timing import structure
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs, Stock
 from kernelwright.evaluate.timing.structure import learnt
+from kernelwright.evaluate.verify import compare
 from kernelwright.records.tensor import Domain, TensorSpec
 
 MANY = 8192
@@ -110,3 +113,21 @@ def test_tied_parameters_have_the_same_contents():
     stocks = [Stock(kind, given, 0, (1,), True), Stock(kind, given, 0, (2,), True, tied=0)]
     FreshInputs(stocks, lambda index, offset: places[offset]).windows(1)
     assert torch.equal(places[1], places[2])
+
+
+@pytest.mark.parametrize("kind", ["drawn anew", "the same", "zeros in the same places"])
+def test_nothing_as_large_as_a_draw_is_made_for_it(kind, monkeypatch):
+    monkeypatch.setattr(structure, "LOOKED_AT", MANY)
+    monkeypatch.setattr(compare, "CHUNK", MANY)
+    draws = torch.randn(2, 64, MANY, generator=torch.Generator().manual_seed(0)) + 9
+    if kind == "the same":
+        draws[1] = draws[0]
+    elif kind != "drawn anew":
+        draws[:, :, ::2] = 0
+    with LargestMade() as made:
+        found = learnt(draws, spec(draws[0]))
+    assert (found.how, found.because) == ("mixed" if kind == "drawn anew" else "aligned", STRUCTURES.get(kind, ""))
+    assert 0 < made.elements <= 2 * MANY
+
+
+STRUCTURES = {"the same": "the same in every draw", "zeros in the same places": "zeros in the same places"}

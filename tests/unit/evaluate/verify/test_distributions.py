@@ -2,7 +2,9 @@
 
 import pytest
 import torch
+from peak import LargestMade
 
+from kernelwright.evaluate.verify import distributions
 from kernelwright.evaluate.verify.distributions import (
     ALIKE,
     AS_GIVEN,
@@ -238,3 +240,22 @@ def test_pointers_stay_aligned_where_pytorchs_own_kernel_faults_otherwise():
     inputs = [spec(Domain.REAL)]
     assert UNALIGNED in admitted(inputs, ["aten.mm.default"])
     assert UNALIGNED not in admitted(inputs, ["aten.mul.Tensor", "aten.scaled_dot_product_attention.default"])
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda r: r.name)
+def test_an_input_is_changed_where_it_lies(distribution, monkeypatch):
+    monkeypatch.setattr(distributions, "PIECE", 64)
+    x = torch.randn(4096)
+    wanted = spec(Domain.REAL, shape=(4096,))
+    into = torch.empty_like(x)
+    with LargestMade() as made:
+        apply(distribution, x, wanted, seeded(), into=into)
+    assert made.elements <= 64
+    assert not torch.equal(into, x)
+
+
+def test_the_negative_element_of_small_ones_is_as_large_as_any():
+    x = torch.rand(100)
+    for sign in (1, -1):
+        changed = apply(DISTRIBUTIONS[1], sign * x, spec(Domain.REAL, shape=(100,)), seeded())
+        assert float(changed.min()) == pytest.approx(-0.01 * float(x.max()))

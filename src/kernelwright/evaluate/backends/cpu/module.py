@@ -157,7 +157,7 @@ def eager_again(trial: Trial, host: Host) -> ModuleProcess:
         OutcomeReached: this host cannot confine it as strictly as the policy wants.
         as `CandidateProcess.run`.
     """
-    return _process(trial.of_eager("python", trial.policy), host)[0]
+    return _process(trial.of_eager("python", {}), host)[0]
 
 
 def _process(trial: Trial, host: Host, private: bool = False) -> tuple[ModuleProcess, ModelLoaded]:

@@ -25,6 +25,8 @@ SLACK = 3 << 29
 """Contexts of three processes, libraries' workspaces, and pieces that are compared."""
 SLICES = 1 << 30
 """What the fp64 reference takes at most where it goes in slices."""
+MARGIN = 4 << 30
+"""What stays free where something can give way: allocators hold blocks that fit no question."""
 EAGER_TIMES, BESIDE = 4, 3 << 30
 """What a task should take at most: so many times what one call of eager takes, and so much more."""
 
@@ -122,7 +124,7 @@ def fit(need: Need, free: int) -> Footprint:
         TaskError: not even the least fits, with what needs how much.
     """
     least = min(_plans(need), key=lambda plan: plan.nbytes)
-    limit = min(free, need.allowance)
+    limit = min(free - MARGIN, need.allowance)
     for plan in _plans(need):
         if plan.nbytes <= limit:
             return _grown(need, plan, limit)
@@ -169,6 +171,7 @@ def _counted(need: Need, plan: Footprint) -> Footprint:
         "inputs": plan.kept * need.inputs + places * need.inputs,
         "parameters": (2 + plan.spare + 3) * need.parameters,
         "expected results": (need.distributions + plan.kept) * case if plan.held else case,
+        "results that are compared": need.results,
         "the reference": max(precise, need.scratch + need.results),
         "the candidate": need.scratch + need.results,
         "results on their way": max(case, plan.box) + max(need.results, plan.box),

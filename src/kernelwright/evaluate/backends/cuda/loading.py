@@ -6,12 +6,13 @@ events are bounded by the clock outside.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 
 from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.cuda.instruments import of_a_model, of_a_plan
 from kernelwright.evaluate.backends.cuda.machine import CudaMachine
-from kernelwright.evaluate.backends.cuda.memory import limit_s
+from kernelwright.evaluate.backends.cuda.memory import limit_s, rest
 from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess, PlanCandidateProcess
 from kernelwright.evaluate.backends.first_call import FirstCall
 from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
@@ -47,13 +48,14 @@ FIRST = FirstCall(
         }
     ),
 )
-TWIN = {"baselines": ("eager",), "final_baselines": (), "search_blocks": 12, "search_seconds": 1.0}
-"""How a process of the task's own program is held against eager."""
+BESIDE_EAGER = {"baselines": ("eager",), "final_baselines": (), "search_blocks": 12, "search_seconds": 1.0}
+"""How one more process is held against eager."""
+ITSELF = Dynamic(reason="the task's own program")
 
 
 @contextmanager
-def loaded_plan(trial: Trial, machine: CudaMachine, program: Program) -> Iterator[Loaded]:
-    """Tier one.
+def loaded_plan(trial: Trial, machine: CudaMachine, program: Program, optional: bool = False) -> Iterator[Loaded]:
+    """Tier one. What is optional makes no other task give way.
 
     Raises:
         as `CandidateProcess.run`.
@@ -63,6 +65,7 @@ def loaded_plan(trial: Trial, machine: CudaMachine, program: Program) -> Iterato
     with trial.timed("load"):
         child = machine.prewarmed("launcher").take()
         process = _launcher(trial, child)
+        process.relieve = None if optional else process.relieve
         process.off = trial.policy.disabled
     try:
         with trial.timed("load"):
@@ -77,6 +80,9 @@ def loaded_plan(trial: Trial, machine: CudaMachine, program: Program) -> Iterato
             instruments=lambda: of_a_plan(trial, machine.warm, process, program, facts.chosen, _source(trial, machine)),
             skipped={UNALIGNED.name: program.aligned_only} if program.aligned_only else {},
             timed=lambda: _settled(machine),
+            anew=lambda: _in_turn(
+                trial.once_more(BESIDE_EAGER), machine, partial(loaded_plan, machine=machine, program=program)
+            ),
         )
     finally:
         process.leave()
@@ -89,8 +95,20 @@ def _launcher(trial: Trial, child: Child) -> PlanCandidateProcess:
     Among a dozen workers that takes several seconds, which say nothing of the kernel: its own limit holds afterwards.
     """
     process = PlanCandidateProcess(child, trial.policy.run_limit_s, trial.session.task.workload.outputs)
-    process.relieve = trial.session.reference.relieve
+    process.relieve = _relief(trial)
     return process
+
+
+def _relief(trial: Trial) -> Callable[[], None]:
+    """What helps a candidate that finds no memory: the reference gives back what it keeps, then other tasks close."""
+    reference = trial.session.reference
+
+    def relieve() -> None:
+        rest(reference)
+        if reference.relieve is not None:
+            reference.relieve()
+
+    return relieve
 
 
 @contextmanager
@@ -124,7 +142,12 @@ def loaded_model(
             whole=False,
             give=lambda offsets: _give_parameters(trial, process, offsets),
             timed=lambda: _timed_model(trial, machine, process),
-            twin=lambda: _twin(trial, machine),
+            anew=lambda: _in_turn(
+                trial.once_more(BESIDE_EAGER), machine, partial(loaded_model, machine=machine, made=made)
+            ),
+            twin=lambda: _in_turn(
+                trial.of_eager("triton", BESIDE_EAGER), machine, partial(loaded_model, machine=machine, made=ITSELF)
+            ),
             flags=lambda: process.ask(TellPrecision()).flags,
             library_share=lambda: _library_share(trial, process),
         )
@@ -134,10 +157,12 @@ def loaded_model(
 
 
 @contextmanager
-def _twin(trial: Trial, machine: CudaMachine) -> Iterator[tuple[Trial, Loaded]]:
-    own = trial.of_eager("triton", trial.policy.model_copy(update=TWIN))
+def _in_turn(
+    own: Trial, machine: CudaMachine, load: Callable[..., AbstractContextManager[Loaded]]
+) -> Iterator[tuple[Trial, Loaded]]:
+    """One more process beside those that are there, of its own trial, and ended again."""
     try:
-        with loaded_model(own, machine, Dynamic(reason="the task's own program"), optional=True) as loaded:
+        with load(own, optional=True) as loaded:
             yield own, loaded
     finally:
         # Its process was replaced by one that waits, whose birth would disturb the clock.
@@ -243,7 +268,7 @@ def _load(
     session, workload = trial.session, trial.session.task.workload
     copies = sum(t.nbytes + 4096 for t in session.tensors) if private else 0
     if not optional:
-        process.relieve = session.reference.relieve
+        process.relieve = _relief(trial)
     outbox = process.open_outbox(max(session.memory.box(), copies))
     sizes, descriptors = session.share()
     extension = None
