@@ -8,8 +8,9 @@ A call is `enqueue(i)`: it puts the work of call i on the current stream and ret
    have been written back, so that the timed call does not pay for the flush.
 3. The device spins as long as the grader says, the same for every side: host work hides behind it.
 4. An event, the call, an event. Where host code is untrusted (`watched`), the spin takes every thread that the device has, so
-   that no other stream can work behind it; the second event is waited for, then the whole device: what other streams still do
-   is part of the call.
+   that no other stream can work behind it, and the call is made when it has begun: what came sooner would run beside the
+   flush, and the spin would wait for its place. The second event is waited for, then the whole device: what other streams
+   still do is part of the call.
 
 Results go to the outbox after the clock. Runs inside children.
 """
@@ -33,11 +34,14 @@ CYCLES_PER_NS = 1.98
 SLACK_NS = 10_000
 """Beside twice what asking an idle device takes: less than this of another stream's work is not seen."""
 SPIN = """
-extern "C" __global__ void spin(int cycles) {
+extern "C" __global__ void spin(int cycles, volatile int* begun) {
   const long long begin = clock64();
+  if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 0) *begun = 1;
   while (clock64() - begin < cycles) {}
 }
 """
+BEGINS_NS = 50_000_000
+"""How long a spin is waited for to begin, where others use the device too."""
 SPIN_THREADS = 512
 """Of a block that spins; every multiprocessor holds a multiple of it."""
 UNSUPPORTED = driver.CUresult.CUDA_ERROR_NOT_SUPPORTED
@@ -114,13 +118,19 @@ def flush_memory() -> torch.Tensor:
 
 
 def _everywhere() -> Callable[[int], None]:
-    """A spin that leaves no thread of the device free."""
+    """A spin that leaves no thread of the device free, and has begun in all of them when this returns."""
     device = torch.cuda.get_device_properties(torch.cuda.current_device())
     blocks = device.multi_processor_count * (device.max_threads_per_multi_processor // SPIN_THREADS)
     kernel = torch.cuda._compile_kernel(SPIN, "spin")
+    begun = torch.zeros(1, dtype=torch.int32, pin_memory=True)
+    seen = begun.numpy()
 
     def spin(cycles: int) -> None:
-        kernel(grid=(blocks, 1, 1), block=(SPIN_THREADS, 1, 1), args=[cycles])
+        seen[0] = 0
+        kernel(grid=(blocks, 1, 1), block=(SPIN_THREADS, 1, 1), args=[cycles, begun])
+        last = time.perf_counter_ns() + BEGINS_NS
+        while not seen[0] and time.perf_counter_ns() < last:
+            pass
 
     return spin
 

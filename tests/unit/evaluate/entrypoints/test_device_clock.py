@@ -1,5 +1,9 @@
 """What is done round each timed call, in which order, without a device."""
 
+import threading
+import time
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -117,3 +121,37 @@ def test_asking_an_idle_device_is_no_part_of_the_call(log, monkeypatch):
     monkeypatch.setattr(device_clock.time, "perf_counter_ns", lambda: now[0])
     _, clocks = device_clock.clocked(lambda i: i, 1, Clocking(clock="each"))
     assert clocks.each_ns == (12_500,)
+
+
+@pytest.fixture
+def spin(monkeypatch):
+    """A spin of a device that begins it in a thread of its own, 10 ms later; and what was launched."""
+    launched, zeros = [], torch.zeros
+
+    def compiled(source, name):
+        def kernel(grid, block, args):
+            launched.append((grid, block, args[0]))
+            threading.Timer(0.01, args[1].fill_, (1,)).start()
+
+        return kernel
+
+    device = SimpleNamespace(multi_processor_count=3, max_threads_per_multi_processor=2048)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda number: device)
+    monkeypatch.setattr(torch.cuda, "_compile_kernel", compiled)
+    monkeypatch.setattr(torch, "zeros", lambda *size, dtype, pin_memory: zeros(*size, dtype=dtype))
+    return device_clock._everywhere(), launched
+
+
+def test_foreign_host_code_is_called_when_the_spin_has_every_thread(spin):
+    begin, (spinning, launched) = time.perf_counter(), spin
+    for _ in range(2):
+        spinning(198)
+    assert time.perf_counter() - begin >= 0.02
+    assert launched == [((12, 1, 1), (512, 1, 1), 198)] * 2
+
+
+def test_a_spin_that_does_not_begin_is_not_waited_for_for_ever(spin, monkeypatch):
+    monkeypatch.setattr(device_clock, "BEGINS_NS", 1000)
+    spin[0](198)
+    assert len(spin[1]) == 1
