@@ -117,7 +117,12 @@ class EvaluationService:
         trial = Trial(task, lambda: self._session(task, policy), candidate, policy, effort)
         self._note_what_takes_long(trial, backend)
         before = dict(trial.session.known)
-        found = self._with_room(backend, partial(evaluate_candidate, trial, backend), task.name, task.id)
+        try:
+            found = self._with_room(backend, partial(evaluate_candidate, trial, backend), task.name, task.id)
+        except RefereeError:
+            # A reference that broke answers nothing more: whoever asks next has the task admitted anew.
+            self._close(task.id)
+            raise
         if _keeps_baselines(backend, policy) and trial.session.known != before:
             baselines.store(self._place_of_baselines(task, policy), trial.session.known)
         return found
@@ -221,10 +226,7 @@ class EvaluationService:
             # Outside of the handler: the traceback holds what is to be freed.
             pass
         self._note("the device's memory is full: closing all tasks, and once more")
-        with self._lock:
-            half_done = self._sessions.pop(task, None)
-        if half_done is not None:
-            half_done.close()
+        self._close(task)
         while self._close_oldest(backend):
             pass
         try:
@@ -239,6 +241,13 @@ class EvaluationService:
         """Close the tasks that nobody has asked about for longest, until one more may be open."""
         while len(self._sessions) >= MOST_OPEN and self._close_oldest(backend):
             pass
+
+    def _close(self, task: str) -> None:
+        """Close a task's session, if it is open."""
+        with self._lock:
+            session = self._sessions.pop(task, None)
+        if session is not None:
+            session.close()
 
     def _close_oldest(self, backend: Backend) -> bool:
         """See `CloseOldest`."""
