@@ -4,9 +4,10 @@ On the CPU these are all kernels of `tests/cheats` (the outsider's, the insider'
 the odd ones), on a GPU those of `tests/gpu` (cheats, twins, honest kernels). Each is judged as in a search, `--times`
 times, in rounds: a pass that is cut has met all of them. A cheat counts as refused too where it is measured and gains nothing
 over its twin. `--beside-busy` keeps another process at work meanwhile. Every row is written at once, and the same command goes
-on where it was cut, on the same device; `--seconds` are those of one call. A summary lies beside the rows (`FILE.json`). Exit
-code 0: nothing is left, cheats were refused in every judgement (beside a busy process in nine of ten) and honest kernels
-measured in all.
+on where it was cut, on the same device; `--seconds` are those of one call. A summary lies beside the rows (`FILE.json`).
+With several GPUs each takes a part of the tasks, with a file of its own (`CUDA_VISIBLE_DEVICES=1 … --part 2/2`), and
+`--join PART…` puts them together, without a device. Exit code 0: nothing is left, cheats were refused in every judgement
+(beside a busy process in nine of ten) and honest kernels measured in all.
 """
 
 import argparse
@@ -57,6 +58,8 @@ BUSY = {
     "cuda": "import torch\nx = torch.randn(4096, 4096, device='cuda')\nwhile True:\n    x = (x @ x).tanh_(); "
     "torch.cuda.synchronize()",
 }
+WHERE = ("device", "versions", "commit", "date")
+"""What a summary says of its measurements' origin."""
 Row = dict[str, JsonValue]
 
 
@@ -117,12 +120,12 @@ class Pass:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.out, self.times, self.beside = Path(arguments.out), int(arguments.times), bool(arguments.beside_busy)
-        self.target = resolve_target(arguments.target)
-        every = list(on_gpu() if self.target.kind == "cuda" else on_cpu())
+        self.asked = str(arguments.target)
+        every = list(on_cpu() if self.asked == "cpu" else on_gpu())
         self.twins = {one.name: one for one in every}
-        self.chosen = [one for one in every if arguments.only in one.name]
+        self.chosen = of_part([one for one in every if arguments.only in one.name], arguments.part)
         self.end = time.monotonic() + arguments.seconds
-        self.policy = POLICY.model_copy(update=BRIEF if self.target.kind == "cuda" else {})
+        self.policy = POLICY.model_copy(update=BRIEF if self.asked != "cpu" else {})
         lines = self.out.read_text().splitlines() if self.out.exists() else []
         self.rows: list[Row] = [row for row in map(_row, lines) if row]
         self.where: dict[str, JsonValue] = {}
@@ -132,9 +135,16 @@ class Pass:
         self._admitted: tuple[TaskSource, Task | TaskError] | None = None
         """The task of the last kernel."""
 
+    def join(self, parts: Sequence[Path]) -> None:
+        """Take the rows of several passes on one kind of device, and what the first one's measurements come from."""
+        self.rows = [row for part in parts for line in part.read_text().splitlines() if (row := _row(line))]
+        told = json.loads(parts[0].with_suffix(".json").read_text())
+        self.where = {name: told[name] for name in WHERE}
+        self.out.write_text("".join(json.dumps(row) + "\n" for row in self.rows))
+
     async def run(self) -> None:
         """Judge, round by round."""
-        referee = Referee(self.policy)
+        self.target, referee = resolve_target(self.asked), Referee(self.policy)
         try:
             self.where = provenance(await referee.environment(self.target))
             async with asyncio.timeout(max(0.0, self.end - time.monotonic()) + CUT_S):
@@ -240,6 +250,14 @@ class Pass:
         sys.stderr.write(f"{one.name}: {row['outcome']}{'' if row['as_it_must'] else ' (!)'}, {row['seconds']} s\n")
 
 
+def of_part(kernels: Sequence[Kernel], part: str) -> list[Kernel]:
+    """Those of the K-th of N parts, `K/N`: all kernels of a task are in one."""
+    number, parts = (int(n) for n in part.split("/"))
+    tasks = list(dict.fromkeys(kernel.task.source for kernel in kernels))
+    mine = set(tasks[number - 1 :: parts])
+    return [kernel for kernel in kernels if kernel.task.source in mine]
+
+
 def _short(text: str) -> str:
     return text.replace(HERE, "")[:500]
 
@@ -319,10 +337,16 @@ def main() -> int:
     asked.add_argument("--only", default="", help="kernels whose names contain this")
     asked.add_argument("--beside-busy", action="store_true")
     asked.add_argument("--seconds", type=float, default=540.0)
-    one = Pass(asked.parse_args())
+    asked.add_argument("--part", default="1/1", help="K/N: the K-th of N parts, one for each GPU of a host")
+    asked.add_argument("--join", type=Path, nargs="+", default=[], help="files of parts; nothing is measured")
+    arguments = asked.parse_args()
+    one = Pass(arguments)
     try:
-        with _busy(one.target.kind, one.beside):
-            asyncio.run(one.run())
+        if arguments.join:
+            one.join(arguments.join)
+        else:
+            with _busy("cpu" if one.asked == "cpu" else "cuda", one.beside):
+                asyncio.run(one.run())
     finally:
         counts = _summed(one)
     sys.stdout.write("\n".join(_table(one, counts)) + "\n")
