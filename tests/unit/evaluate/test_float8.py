@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from kernelwright.evaluate import float8
+from kernelwright.evaluate import float8, pieces
 from kernelwright.evaluate.entrypoints.domains import evidence, with_domain, with_signs
 from kernelwright.evaluate.timing.input_synthesis import InputSynthesis
 from kernelwright.evaluate.timing.structure import learnt
-from kernelwright.evaluate.verify import compare, distributions
+from kernelwright.evaluate.verify import distributions
 from kernelwright.evaluate.verify.exact import Stepped, share_off
 from kernelwright.records.tensor import Domain, TensorSpec
 
@@ -46,7 +46,7 @@ def test_every_distribution_gives_finite_values(dtype, distribution):
     x = torch.randn(64, 32).to(dtype)
     changed = distributions.apply(distribution, x, spec(dtype), torch.Generator().manual_seed(1))
     assert changed.dtype == dtype
-    assert compare.all_finite(changed)
+    assert pieces.all_finite(changed)
     assert not torch.equal(float8.bits(changed), float8.bits(x))
 
 
@@ -54,7 +54,7 @@ def test_every_distribution_gives_finite_values(dtype, distribution):
 def test_fresh_inputs_are_mixed_of_what_was_drawn_and_scaled(dtype):
     drawn, child = torch.randn(3, 64, 32).to(dtype), torch.zeros(64, 32).to(dtype)
     InputSynthesis().mix(child, drawn, spec(dtype), learnt(drawn, spec(dtype)))
-    assert compare.all_finite(child)
+    assert pieces.all_finite(child)
     assert 0.3 < child.float().std() < 1.7
     InputSynthesis().vary(child, drawn[0], spec(dtype))
     ratio = child.float() / drawn[0].float()
@@ -67,7 +67,7 @@ def test_a_domain_is_learnt_and_signs_are_added(dtype):
     assert with_domain(spec(dtype), [evidence(x)]).domain is Domain.NON_NEGATIVE
     signed = with_signs(x, 3.0)
     assert bool((signed.float() < 0).any())
-    assert compare.all_finite(signed)
+    assert pieces.all_finite(signed)
 
 
 @named
@@ -75,7 +75,7 @@ def test_a_parameter_is_randomised_within_its_dtype(dtype):
     most = torch.full((64,), torch.finfo(dtype).max).to(dtype)
     changed = distributions.random_parameter(most, spec(dtype, (64,)), torch.Generator().manual_seed(1))
     assert changed.dtype == dtype
-    assert compare.all_finite(changed)
+    assert pieces.all_finite(changed)
 
 
 @named

@@ -13,7 +13,7 @@ from itertools import product
 import torch
 
 from kernelwright.errors import TaskError
-from kernelwright.evaluate import float8
+from kernelwright.evaluate import float8, pieces
 from kernelwright.evaluate.backends.backend import Backend, CloseOldest
 from kernelwright.evaluate.backends.reference import LIMIT_S
 from kernelwright.evaluate.pipeline import reference_fault
@@ -31,7 +31,6 @@ from kernelwright.evaluate.session.cases import NO_ROOM, Case, OriginalTask
 from kernelwright.evaluate.session.expectations import draws_of
 from kernelwright.evaluate.session.limits import refuse_elsewhere
 from kernelwright.evaluate.session.session import Session
-from kernelwright.evaluate.verify import compare
 from kernelwright.evaluate.verify.distributions import ALIKE, AS_GIVEN
 from kernelwright.execution import job
 from kernelwright.records.comparator import Statistical
@@ -210,7 +209,7 @@ def exchanges(session: Session, index: int) -> list[tuple[Case, Case]]:
 def _other_values(session: Session, index: int, given: Case, other: Case) -> bool:
     """Whether an input has other values in the second case: position ids and masks may be the same in all of them."""
     here, there = (session.view(index, session.present(case).offsets[index]) for case in (given, other))
-    return not compare.equal(float8.bits(here), float8.bits(there))
+    return not pieces.equal(float8.bits(here), float8.bits(there))
 
 
 def _same_with(session: Session, index: int, given: Case, other: Case) -> bool:
@@ -283,5 +282,5 @@ def guesses(probe: str, wanted: torch.Tensor, inputs: list[torch.Tensor], dtype:
 
 def _mean(values: torch.Tensor) -> torch.Tensor:
     """In double precision, piece by piece: a copy of all could be too large."""
-    pieces = [piece.double().sum() for piece in values.reshape(-1).split(compare.CHUNK)]
-    return torch.stack(pieces).sum() / values.numel()
+    parts = [part.double().sum() for part in pieces.of(values)]
+    return torch.stack(parts).sum() / values.numel()

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 
 import torch
 
-from kernelwright.evaluate import float8
+from kernelwright.evaluate import float8, pieces
 from kernelwright.evaluate.backends.instruments import NotRunError, Offsets
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, TamperedError
 from kernelwright.evaluate.session import nudge
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session
-from kernelwright.evaluate.verify import compare
 from kernelwright.evaluate.verify.compare import Wrong
 from kernelwright.evaluate.verify.distributions import REPLACED, InputDistribution
 from kernelwright.records.graph import ASSERTING
@@ -212,7 +211,7 @@ def two_results(scene: Scene) -> str:
 def same_bits(some: torch.Tensor, others: torch.Tensor) -> bool:
     """Whether two results are equal in every bit, zeros' signs and NaNs included."""
     a, b = (t.contiguous().reshape(-1).view(torch.uint8) for t in (some, others))
-    return compare.equal(a, b)
+    return pieces.equal(a, b)
 
 
 def elsewhere(scene: Scene) -> Offsets:
@@ -262,7 +261,7 @@ def _exchanged(session: Session, some: Offsets, others: Offsets) -> Iterator[Non
 def _exchange(session: Session, some: Offsets, others: Offsets) -> None:
     """Piece by piece: a copy of all could be too large."""
     for i in range(len(session.inputs)):
-        both = (session.view(i, places[i]).view(-1).split(compare.CHUNK) for places in (some, others))
+        both = (pieces.of(session.view(i, places[i])) for places in (some, others))
         for one, other in zip(*both, strict=True):
             before = one.clone()
             one.copy_(other)

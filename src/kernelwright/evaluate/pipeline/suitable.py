@@ -6,11 +6,11 @@ what the inputs mean: then the task draws them itself, or no element is replaced
 
 import time
 
+from kernelwright.evaluate import pieces
 from kernelwright.evaluate.sandbox.candidate_process import ReferenceRaisedError
 from kernelwright.evaluate.session.cases import Fit
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs
-from kernelwright.evaluate.verify import compare
 from kernelwright.records.graph import ASSERTING
 
 TRIES = 2
@@ -48,6 +48,6 @@ def _finite(session: Session, fresh: FreshInputs, challenge: bool) -> bool:
             return False
         finally:
             session.forget_parameters()
-        if not all(compare.all_finite(value) for value in found if value.is_floating_point()):
+        if not pieces.each_finite(found):
             return False
     return True

@@ -13,7 +13,7 @@ from functools import partial
 
 import torch
 
-from kernelwright.evaluate import float8
+from kernelwright.evaluate import float8, pieces
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ran
 from kernelwright.evaluate.sandbox.messages.calls import Found
 from kernelwright.evaluate.session import expectations, nudge
@@ -80,7 +80,7 @@ class TimedResults:
                 return self._unlike(output, rule, (got, wanted), tuple(where[1]))
         if torch.equal(float8.bits(got), float8.bits(wanted)):
             return None
-        if wanted.is_floating_point() and not compare.all_finite(wanted):
+        if wanted.is_floating_point() and not pieces.all_finite(wanted):
             raise UnfitInputsError(f"output {output}: eager is not finite")
         if self._like_eagers(output, got, wanted):
             return None

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import torch
 
+from kernelwright.evaluate import pieces
 from kernelwright.evaluate.verify import compare
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
@@ -138,7 +139,7 @@ def _nudge(session: Nudgeable, offsets: Offsets, kept: dict[int, torch.Tensor], 
     for index, before in kept.items():
         own = epsilon or EPSILON[session.tensors[index].dtype]
         there = session.view(index, offsets[index]).view(-1)
-        for piece, known in zip(there.split(compare.CHUNK), before.view(-1).split(compare.CHUNK), strict=True):
+        for piece, known in zip(pieces.of(there), pieces.of(before), strict=True):
             signs = torch.randint(0, 2, piece.shape, device=piece.device, dtype=torch.int8).mul_(2).sub_(1)
             piece.copy_(known)
             piece += piece * signs.to(piece.dtype) * own

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import torch
 
+from kernelwright.evaluate import pieces
 from kernelwright.evaluate.sandbox.candidate_process import (
     CandidateProcess,
     ChildRaisedError,
@@ -433,14 +434,14 @@ class Session:
         """What fp64 says of these inputs, and how far eager is from it."""
         try:
             wanted = self.results("fp64", offsets)
-            eager = self.results("eager", offsets) if compare.each_finite(wanted) else []
+            eager = self.results("eager", offsets) if pieces.each_finite(wanted) else []
         except (ChildRaisedError, ReferenceRaisedError) as error:
             if distribution.name == AS_GIVEN.name:
                 raise
             return Observed(distribution, offsets, (), f"the reference raises: {str(error).splitlines()[-1][:200]}")
-        if not compare.each_finite(wanted):
+        if not pieces.each_finite(wanted):
             return Observed(distribution, offsets, (), "the fp64 reference is not finite")
-        if not compare.each_finite(eager):
+        if not pieces.each_finite(eager):
             return Observed(distribution, offsets, (), "the eager reference is not finite")
         outputs = [
             replace(expectations.observe(self, i, offsets, *pair), alike=distribution.replaces)
@@ -474,9 +475,8 @@ class Session:
         return compare.Recomputed.like(found, partial(self.wanted, one.offsets, output))
 
     def _case(self, one: Observed, held: bool = False) -> Case:
-        exact = one.distribution.name == "small integers" and all(
-            n.op in distributions.EXACT_OPS for n in self.task.graph.nodes
-        )
+        operations = (n.op for n in self.task.graph.nodes)
+        exact = one.distribution.name == "small integers" and distributions.EXACT_OPS.issuperset(operations)
         expected = tuple(
             expectations.expect(self, i, seen, exact) if held else self._expected(one, i, exact)
             for i, seen in enumerate(one.outputs)

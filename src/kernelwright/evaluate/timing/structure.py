@@ -12,8 +12,7 @@ from typing import Literal, TypeAlias
 
 import torch
 
-from kernelwright.evaluate import float8
-from kernelwright.evaluate.verify import compare
+from kernelwright.evaluate import float8, pieces
 from kernelwright.records.tensor import Domain, TensorSpec
 
 How = Literal["mixed", "aligned", "drawn", "kept"]
@@ -50,7 +49,7 @@ def learnt(draws: torch.Tensor, spec: TensorSpec) -> Structure:
     draws = float8.wide(draws)
     if len(draws) < 2 or not spec.numel:
         return Structure(bounded=bool(spec.floating and spec.numel and _bounded(draws)))
-    if all(compare.equal(draws[0], other) for other in draws[1:]):
+    if all(pieces.equal(draws[0], other) for other in draws[1:]):
         return _same(draws[0], spec)
     floats = spec.floating and spec.domain is not Domain.MASK
     because = "symmetric" if floats and _symmetric(draws) else _first(_OF_FLOATS if floats else _OF_WHOLE, draws)
@@ -65,7 +64,7 @@ def learnt(draws: torch.Tensor, spec: TensorSpec) -> Structure:
 
 def _same(draw: torch.Tensor, spec: TensorSpec) -> Structure:
     """Integers and masks that never change belong to the task; floats may only be drawn from a seed of the task's own."""
-    plain = spec.floating and spec.domain not in (Domain.MASK, Domain.LABEL) and compare.all_finite(draw)
+    plain = spec.floating and spec.domain not in (Domain.MASK, Domain.LABEL) and pieces.all_finite(draw)
     if not plain:
         return Structure("kept", because="the same in every draw")
     return Structure("aligned", _bounded(draw[None]), "the same in every draw")
@@ -79,7 +78,7 @@ def _bounded(draws: torch.Tensor) -> bool:
 def _pattern(draws: torch.Tensor) -> bool:
     """Whether zeros lie in the same places, piece by piece: counted at once they would be as many integers of eight bytes."""
     count = 0
-    for first, *others in zip(*(d.reshape(-1).split(compare.CHUNK) for d in draws), strict=True):
+    for first, *others in zip(*(pieces.of(d) for d in draws), strict=True):
         zeros = first == 0
         if not all(torch.equal(zeros, other == 0) for other in others):
             return False

@@ -6,14 +6,14 @@ logarithm of the reduction length, and with the root of a scan's: an honest two-
 reference was exact by luck. The other comparisons are in modules of their own.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log2, sqrt
 from typing import Protocol
 
 import torch
 
-from kernelwright.evaluate import float8
+from kernelwright.evaluate import float8, pieces
 from kernelwright.evaluate.verify import finer, pattern
 from kernelwright.evaluate.verify.finer import ALONG, ANY, LINE, Finer, Lines
 from kernelwright.records.graph import OpGraph, OpNode, Ref
@@ -27,8 +27,6 @@ FEW = 1024
 LEAST_SCALE = 1e-30
 MANY = 64
 """The same for a stripe of an output."""
-CHUNK = 1 << 25
-"""Elements that are compared at a time."""
 ROW_WISE = ("softmax", "norm", "logsumexp", "cross_entropy", "var", "std", "cumsum")
 """Operations that reduce rows inside and give back as many elements as they got."""
 EXPONENTIALS = ("softmax", "logsumexp", "cross_entropy", "dot_product_attention", "aten.exp.", "aten.exp2.")
@@ -137,9 +135,9 @@ def scale_of(reference: torch.Tensor) -> float:
     flat = reference.reshape(-1)
     sample = flat[:: max(1, flat.numel() // SAMPLED)].double().abs()
     if len(sample) < len(flat) and int((sample != 0).sum()) < FEW:
-        there = torch.cat([part[part != 0] for part in flat.split(CHUNK)])
+        there = torch.cat([part[part != 0] for part in pieces.of(flat)])
         sample = there[:: max(1, len(there) // SAMPLED)].double().abs() if len(there) else sample
-    squares = sum(float(part.double().square().sum()) for part in flat.split(CHUNK))
+    squares = sum(float(part.double().square().sum()) for part in pieces.of(flat))
     return max(float(median_magnitude(sample)), 1e-3 * sqrt(squares / flat.numel()), LEAST_SCALE)
 
 
@@ -222,7 +220,7 @@ def largest_error(got: torch.Tensor, reference: torch.Tensor, scale: float) -> f
     """The largest of all errors; part by part, since their fp64 intermediates are several times as large."""
     if not got.numel():
         return 0.0
-    pairs = zip(got.reshape(-1).split(CHUNK), reference.reshape(-1).split(CHUNK), strict=True)
+    pairs = zip(pieces.of(got), pieces.of(reference), strict=True)
     return float(torch.stack([error_of(g, w, scale).max() for g, w in pairs]).max())
 
 
@@ -243,25 +241,6 @@ def all_within(got: torch.Tensor, reference: torch.Tensor, allowed: float, fine:
     error = (g - w).abs_().div_(w.abs_().add_(scale[:, None]))
     # A NaN is no more than what is allowed, nor less.
     return bool((error <= allowed).all() & near & enough)
-
-
-def all_finite(values: torch.Tensor) -> bool:
-    """Whether no element is NaN or infinite."""
-    parts = [torch.isfinite(float8.wide(part)).all() for part in values.reshape(-1).split(CHUNK)]
-    return bool(torch.stack(parts).all()) if parts else True
-
-
-def equal(some: torch.Tensor, others: torch.Tensor) -> bool:
-    """`torch.equal` piece by piece: on a device it writes down for every element whether it is."""
-    if some.shape != others.shape:
-        return False
-    pairs = zip(some.reshape(-1).split(CHUNK), others.reshape(-1).split(CHUNK), strict=True)
-    return all(torch.equal(a, b) for a, b in pairs)
-
-
-def each_finite(values: Iterable[torch.Tensor]) -> bool:
-    """The same of several tensors, of which integers always are."""
-    return all(all_finite(v) for v in values if v.is_floating_point())
 
 
 def judge(got: torch.Tensor, expected: Expected) -> tuple[float, Wrong | None]:
@@ -311,7 +290,7 @@ class _Worst:
 def _masks(got: torch.Tensor, value: torch.Tensor, expected: Expected, worst: _Worst) -> Iterator[torch.Tensor]:
     """Which elements are off, part by part; `worst` learns which is the worst."""
     start = 0
-    for g, w in zip(got.reshape(-1).split(CHUNK), value.reshape(-1).split(CHUNK), strict=True):
+    for g, w in zip(pieces.of(got), pieces.of(value), strict=True):
         error = error_of(g, w, expected.scale)
         largest = int(error.argmax())
         if float(error[largest]) > worst.error:
@@ -322,7 +301,7 @@ def _masks(got: torch.Tensor, value: torch.Tensor, expected: Expected, worst: _W
 
 def not_finite(got: torch.Tensor) -> Wrong | None:
     """Why a floating result is refused whatever its values should be: never written, NaN, infinite."""
-    parts, infinite = got.reshape(-1).split(CHUNK), float("inf")
+    parts, infinite = pieces.of(got), float("inf")
     broken = pattern.collected(~torch.isfinite(float8.wide(part)) for part in parts)
     if not broken.count:
         return None

@@ -4,10 +4,10 @@ import pytest
 import torch
 from peak import LargestMade
 
+from kernelwright.evaluate import pieces
 from kernelwright.evaluate.timing import structure
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs, Stock
 from kernelwright.evaluate.timing.structure import learnt
-from kernelwright.evaluate.verify import compare
 from kernelwright.records.tensor import Domain, TensorSpec
 
 MANY = 8192
@@ -118,7 +118,7 @@ def test_tied_parameters_have_the_same_contents():
 @pytest.mark.parametrize("kind", ["drawn anew", "the same", "zeros in the same places"])
 def test_nothing_as_large_as_a_draw_is_made_for_it(kind, monkeypatch):
     monkeypatch.setattr(structure, "LOOKED_AT", MANY)
-    monkeypatch.setattr(compare, "CHUNK", MANY)
+    monkeypatch.setattr(pieces, "PIECE", MANY)
     draws = torch.randn(2, 64, MANY, generator=torch.Generator().manual_seed(0)) + 9
     if kind == "the same":
         draws[1] = draws[0]
