@@ -30,8 +30,9 @@ MANY, HARDLY = 1 << 22, 4.0
 both signs one accumulator errs by more than the logarithm of their length in a few."""
 ON_DEVICE = 1 << 30
 """Bytes of a tensor beyond which what it was is kept on the host: its task may have filled the device."""
-TRIES = 8
-"""Moves that room is taken from: two products that cancel move by the same amount in three cases of eight."""
+TRIES, TRIES_OF_MANY = 8, 32
+"""Moves that room is taken from: two products that cancel move by the same amount in three cases of eight. Of many elements
+some would move little in all of eight."""
 
 
 class Nudgeable(Protocol):
@@ -93,7 +94,7 @@ def room(
     """
     found = torch.zeros_like(value)
     with _kept(session, offsets) as kept:
-        for _ in range(TRIES):
+        for _ in range(TRIES if value.numel() <= FEW else TRIES_OF_MANY):
             _nudge(session, offsets, kept, epsilon)
             there = pick(session.results("fp64", offsets)[output])
             found = torch.maximum(found, (there.double() - value).abs())
