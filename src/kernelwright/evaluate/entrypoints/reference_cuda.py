@@ -16,7 +16,7 @@ from kernelwright.evaluate.entrypoints import device_clock, session
 from kernelwright.evaluate.entrypoints.device_clock import Enqueue, Left, clocked, publish
 from kernelwright.evaluate.entrypoints.effects import Effects
 from kernelwright.evaluate.entrypoints.reference import ReferenceSide, described_by
-from kernelwright.evaluate.entrypoints.slices import run_in_slices
+from kernelwright.evaluate.entrypoints.slices import run_in_slices, some_rows
 from kernelwright.evaluate.entrypoints.task_file import double
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
@@ -29,6 +29,8 @@ from kernelwright.records.tensor import TensorSpec
 CACHE_BYTES = 16 << 30
 """What this process may keep of freed device memory between two calls."""
 
+PARTS, WHOLE_BYTES = 64, 4 << 30
+"""Parts of the rows of which one is measured, and what the fp64 variant may take as a whole where it can go in slices."""
 SMALL_BYTES = 2 << 30
 """Of results in double precision that stay so."""
 UNREAD = ("compile", "compile_max", "graph", "freeze")
@@ -40,6 +42,8 @@ class CudaReferenceSide(ReferenceSide):
 
     _scratch = 0
     _sliced = False
+    _row_bytes = 0
+    """What a row of the fp64 variant takes at most; 0: not measured yet."""
     _was_precise = False
     """Whether the last results are the fp64 variant's."""
 
@@ -118,9 +122,27 @@ class CudaReferenceSide(ReferenceSide):
 
     def _leaves_of(self, variant: str, offsets: Sequence[int]) -> list[object]:
         """As everywhere; in slices, only a slice is ever in double precision."""
-        if variant == "fp64" and self._sliced:
-            return self._window(self._view, offsets)
-        return super()._leaves_of(variant, offsets)
+        if variant != "fp64":
+            return super()._leaves_of(variant, offsets)
+        if self._rows and not self._row_bytes:
+            self._measure_a_row(offsets)
+        return self._window(self._view, offsets) if self._sliced else super()._leaves_of(variant, offsets)
+
+    def _measure_a_row(self, offsets: Sequence[int]) -> None:
+        """What a row of the fp64 variant takes, of which eager tells nothing: attention writes no scores down, double does.
+
+        Where the whole would take much, it goes in slices, whatever there was room for.
+        """
+        leaves = self._window(self._view, offsets)
+        self._make_ready("fp64", offsets)
+        few, count = some_rows(leaves, self._rows, PARTS)
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        with torch.no_grad():
+            self._called(self._models["fp64"], [double(v) for v in few])
+        self._row_bytes = max(1, (torch.cuda.max_memory_allocated() - before) // count)
+        rows = next(len(v) for i in self._rows if isinstance(v := leaves[i], torch.Tensor))
+        self._sliced = self._sliced or rows * self._row_bytes > WHOLE_BYTES
 
     def _precise(self, leaves: list[object], offsets: messages.Offsets) -> list[torch.Tensor]:
         """One call in double precision: in slices, whole, or on the host where the device has no room for the whole."""
@@ -128,7 +150,11 @@ class CudaReferenceSide(ReferenceSide):
         self._make_ready("fp64", offsets)
         if self._sliced:
             return run_in_slices(
-                lambda part: self._called(model, [double(v) for v in part]), leaves, self._rows, self._narrow_results()
+                lambda part: self._called(model, [double(v) for v in part]),
+                leaves,
+                self._rows,
+                self._narrow_results(),
+                self._row_bytes,
             )
         try:
             return [*flatten(self._called(model, leaves)), *self._after("fp64", leaves)]

@@ -34,17 +34,28 @@ def sliced_inputs(called: Called, leaves: Sequence[object], outputs: Sequence[to
 
 
 def run_in_slices(
-    called: Called, leaves: Sequence[object], chosen: Sequence[int], into: Sequence[torch.Tensor]
+    called: Called, leaves: Sequence[object], chosen: Sequence[int], into: Sequence[torch.Tensor], row_bytes: int = 0
 ) -> list[torch.Tensor]:
-    """The results of all slices, in `into`, which is as large as the whole and may be of another precision."""
+    """The results of all slices, in `into`, which is as large as the whole and may be of another precision.
+
+    `row_bytes` is what a row takes at most; 0: nobody knows, and its inputs and results count.
+    """
     rows = len(into[0])
     moved = sum(v[:1].numel() for i in chosen if isinstance(v := leaves[i], torch.Tensor))
-    step = max(1, SLICE_BYTES // (8 * (moved + sum(o[:1].numel() for o in into)) or 1))
+    one = max(row_bytes, 8 * (moved + sum(o[:1].numel() for o in into)), 1)
+    step = max(1, SLICE_BYTES // one)
     for first in range(0, rows, step):
         found = flatten(called(_cut(leaves, chosen, slice(first, min(rows, first + step)))))
         for whole, part in zip(into, found, strict=True):
             whole[first : first + len(part)] = part
     return list(into)
+
+
+def some_rows(leaves: Sequence[object], chosen: Sequence[int], share: int) -> tuple[list[object], int]:
+    """Leaves with the first of so many parts of their rows, one row at least; and how many rows that is."""
+    rows = next(len(v) for i in chosen if isinstance(v := leaves[i], torch.Tensor))
+    few = max(1, rows // share)
+    return _cut(leaves, chosen, slice(0, few)), few
 
 
 def _independent(

@@ -1,0 +1,67 @@
+"""The fp64 reference goes in slices where a row is measured to take much, though its inputs and results are small."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from kernelwright.evaluate.entrypoints import reference_cuda
+from kernelwright.evaluate.entrypoints.reference_cuda import CudaReferenceSide
+from kernelwright.evaluate.entrypoints.slices import SLICE_BYTES
+from kernelwright.records.tensor import TensorSpec
+
+ROWS, WIDTH = 128, 4
+SPEC = TensorSpec(name="x", shape=(ROWS, WIDTH), dtype="float32")
+
+
+class Scores:
+    """A model whose rows take `row_bytes` each; and the device's memory as torch would tell it."""
+
+    def __init__(self, row_bytes):
+        self.row_bytes, self.rows, self.most = row_bytes, [], 0
+
+    def __call__(self, x):
+        assert x.dtype == torch.float64
+        self.rows.append(len(x))
+        self.most = max(self.most, len(x) * self.row_bytes)
+        return x * 2
+
+
+@pytest.fixture
+def side(monkeypatch):
+    """A reference on a device that is not there, whose inputs are cut into rows together; `of(row_bytes)`."""
+    x = torch.rand(SPEC.shape)
+
+    def of(row_bytes, rows=(0,)):
+        model, one = Scores(row_bytes), CudaReferenceSide("cpu")
+        one._inputs, one._outputs, one._rows, one._models = [SPEC], [SPEC], rows, {"fp64": model}
+        one._view = SimpleNamespace(tensor=lambda index, offset, spec: x)
+        monkeypatch.setattr(one, "_called", lambda model, leaves: model(*leaves))
+        monkeypatch.setattr(one, "_make_ready", lambda variant, offsets: None)
+        monkeypatch.setattr(one, "_after", lambda variant, leaves: [])
+        monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: setattr(model, "most", 0))
+        monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: 0)
+        monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: model.most)
+        found = one._precise(one._leaves_of("fp64", (0,)), (0,))
+        torch.testing.assert_close(found[0], x.double() * 2)
+        return model
+
+    return of
+
+
+def test_rows_that_take_much_go_in_slices_as_large_as_they_may_be(side):
+    model = side(reference_cuda.WHOLE_BYTES // 100)
+    assert model.rows[1:] == [SLICE_BYTES // model.row_bytes] * (ROWS // (SLICE_BYTES // model.row_bytes)) + [2]
+    assert model.most <= SLICE_BYTES
+
+
+def test_a_row_is_a_slice_at_least(side):
+    assert side(SLICE_BYTES * 2).rows == [2] + [1] * ROWS
+
+
+def test_what_takes_little_is_computed_as_a_whole(side):
+    assert side(1000).rows == [2, ROWS]
+
+
+def test_what_cannot_be_cut_is_not_measured(side):
+    assert side(SLICE_BYTES, rows=()).rows == [ROWS]
