@@ -24,6 +24,7 @@ from typing import NamedTuple
 from author_rows import HERE
 from honest import CHEATS as ON_CPU
 from honest import honest
+from parts import may_be_in_parts, of_part
 from provenance import provenance
 from pydantic import JsonValue
 
@@ -121,11 +122,12 @@ class Pass:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.out, self.times, self.beside = Path(arguments.out), int(arguments.times), bool(arguments.beside_busy)
         self.asked = str(arguments.target)
-        every = list(on_cpu() if self.asked == "cpu" else on_gpu())
+        self.kind = "cpu" if arguments.target == "cpu" else "cuda"
+        every = list(on_cpu() if self.kind == "cpu" else on_gpu())
         self.twins = {one.name: one for one in every}
-        self.chosen = of_part([one for one in every if arguments.only in one.name], arguments.part)
+        self.chosen = with_its_task([one for one in every if arguments.only in one.name], arguments.part)
         self.end = time.monotonic() + arguments.seconds
-        self.policy = POLICY.model_copy(update=BRIEF if self.asked != "cpu" else {})
+        self.policy = POLICY.model_copy(update=BRIEF if self.kind == "cuda" else {})
         lines = self.out.read_text().splitlines() if self.out.exists() else []
         self.rows: list[Row] = [row for row in map(_row, lines) if row]
         self.where: dict[str, JsonValue] = {}
@@ -250,11 +252,9 @@ class Pass:
         sys.stderr.write(f"{one.name}: {row['outcome']}{'' if row['as_it_must'] else ' (!)'}, {row['seconds']} s\n")
 
 
-def of_part(kernels: Sequence[Kernel], part: str) -> list[Kernel]:
-    """Those of the K-th of N parts, `K/N`: all kernels of a task are in one."""
-    number, parts = (int(n) for n in part.split("/"))
-    tasks = list(dict.fromkeys(kernel.task.source for kernel in kernels))
-    mine = set(tasks[number - 1 :: parts])
+def with_its_task(kernels: Sequence[Kernel], part: str) -> list[Kernel]:
+    """Those of a part, of which all kernels of a task are in one."""
+    mine = set(of_part(list(dict.fromkeys(kernel.task.source for kernel in kernels)), part))
     return [kernel for kernel in kernels if kernel.task.source in mine]
 
 
@@ -337,7 +337,7 @@ def main() -> int:
     asked.add_argument("--only", default="", help="kernels whose names contain this")
     asked.add_argument("--beside-busy", action="store_true")
     asked.add_argument("--seconds", type=float, default=540.0)
-    asked.add_argument("--part", default="1/1", help="K/N: the K-th of N parts, one for each GPU of a host")
+    may_be_in_parts(asked)
     asked.add_argument("--join", type=Path, nargs="+", default=[], help="files of parts; nothing is measured")
     arguments = asked.parse_args()
     one = Pass(arguments)
@@ -345,7 +345,7 @@ def main() -> int:
         if arguments.join:
             one.join(arguments.join)
         else:
-            with _busy("cpu" if one.asked == "cpu" else "cuda", one.beside):
+            with _busy(one.kind, one.beside):
                 asyncio.run(one.run())
     finally:
         counts = _summed(one)

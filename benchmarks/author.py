@@ -27,6 +27,7 @@ from pathlib import Path
 
 from author_rows import Row, Work, better, judged, lowered, missed, verified
 from author_table import line, table
+from parts import may_be_in_parts, of_part
 from provenance import alike, copy_gbps, provenance
 from suite import Listed, by_turns, field, listed
 
@@ -58,8 +59,8 @@ class Pass:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments, self.target = arguments, resolve_target(arguments.target)
         self.out, self.end = Path(arguments.out), time.monotonic() + arguments.seconds
-        part, parts = (int(n) for n in arguments.part.split("/"))
-        self.tasks = by_turns([t for t in tasks_of(arguments.folder) if arguments.only in t.name])[part - 1 :: parts]
+        chosen = by_turns([t for t in tasks_of(arguments.folder) if arguments.only in t.name])
+        self.tasks = list(of_part(chosen, arguments.part))
         self.policy = QUICK if arguments.quick else Policy(search_seconds=1.0, final_seconds=5.0)
         self.crew = [Referee(self.policy) for _ in range(arguments.workers or WORKERS.get(self.target.kind, 1))]
         self.head: Row = {}
@@ -233,7 +234,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--tries", type=int, default=3, help="schedules besides the default")
     parser.add_argument("--workers", type=int, default=0, help="referees; four on a GPU")
     parser.add_argument("--seconds", type=float, default=500.0)
-    parser.add_argument("--part", default="1/1", help="K/N: the K-th of N parts, one for each GPU of a host")
+    may_be_in_parts(parser)
     parser.add_argument(
         "--join", type=Path, nargs="+", help="files of parts, put together into --out; nothing is measured"
     )

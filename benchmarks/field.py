@@ -24,6 +24,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
 
+from parts import may_be_in_parts, of_part
 from provenance import alike, provenance
 from pydantic import JsonValue
 
@@ -126,12 +127,11 @@ class Pass:
         self.steps = arguments.steps.split(",")
         self.asked = str(arguments.target)
         self.out, self.end = Path(arguments.out), time.monotonic() + arguments.seconds
-        part, parts = (int(n) for n in arguments.part.split("/"))
         files = sorted(p for p in FIELD.rglob("*.py") if arguments.only in str(p))
         # In an order by chance, so that a pass that was cut short has met a bit of everything.
         random.Random(0).shuffle(files)
-        files = files[part - 1 :: parts]
-        self.sources = [(p.parent.name, read_kernelbench(with_size(p, arguments.size))) for p in files]
+        mine = of_part(files, arguments.part)
+        self.sources = [(p.parent.name, read_kernelbench(with_size(p, arguments.size))) for p in mine]
         self.lines: dict[tuple[str, str], Line] = {}
         """By task and step."""
         self.now: set[tuple[str, str]] = set()
@@ -345,7 +345,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--size", default="full", choices=("full", "small"))
     parser.add_argument("--steps", default="admit,copy", help=f"of {', '.join(STEPS)}")
     parser.add_argument("--only", default="", help="tasks whose path contains this")
-    parser.add_argument("--part", default="1/1", help="K/N: the K-th of N parts, one for each GPU of a host")
+    may_be_in_parts(parser)
     parser.add_argument("--join", type=Path, nargs="+", default=[], help="files of parts; nothing is measured")
     parser.add_argument("--seconds", type=float, default=500.0)
     return parser.parse_args()

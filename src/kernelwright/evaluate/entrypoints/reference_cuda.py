@@ -16,7 +16,7 @@ from kernelwright.evaluate.entrypoints import device_clock, session
 from kernelwright.evaluate.entrypoints.device_clock import Enqueue, Left, clocked, publish
 from kernelwright.evaluate.entrypoints.effects import Effects
 from kernelwright.evaluate.entrypoints.reference import ReferenceSide, described_by
-from kernelwright.evaluate.entrypoints.slices import run_in_slices, some_rows
+from kernelwright.evaluate.entrypoints.slices import cut, run_in_slices
 from kernelwright.evaluate.entrypoints.task_file import double
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
@@ -135,13 +135,13 @@ class CudaReferenceSide(ReferenceSide):
         """
         leaves = self._window(self._view, offsets)
         self._make_ready("fp64", offsets)
-        few, count = some_rows(leaves, self._rows, PARTS)
+        rows = self._outputs[0].shape[0]
+        count = max(1, rows // PARTS)
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
         with torch.no_grad():
-            self._called(self._models["fp64"], [double(v) for v in few])
+            self._called(self._models["fp64"], [double(v) for v in cut(leaves, self._rows, slice(0, count))])
         self._row_bytes = max(1, (torch.cuda.max_memory_allocated() - before) // count)
-        rows = next(len(v) for i in self._rows if isinstance(v := leaves[i], torch.Tensor))
         self._sliced = self._sliced or rows * self._row_bytes > WHOLE_BYTES
 
     def _precise(self, leaves: list[object], offsets: messages.Offsets) -> list[torch.Tensor]:

@@ -45,27 +45,25 @@ def run_in_slices(
     one = max(row_bytes, 8 * (moved + sum(o[:1].numel() for o in into)), 1)
     step = max(1, SLICE_BYTES // one)
     for first in range(0, rows, step):
-        found = flatten(called(_cut(leaves, chosen, slice(first, min(rows, first + step)))))
+        found = flatten(called(cut(leaves, chosen, slice(first, min(rows, first + step)))))
         for whole, part in zip(into, found, strict=True):
             whole[first : first + len(part)] = part
     return list(into)
 
 
-def some_rows(leaves: Sequence[object], chosen: Sequence[int], share: int) -> tuple[list[object], int]:
-    """Leaves with the first of so many parts of their rows, one row at least; and how many rows that is."""
-    rows = next(len(v) for i in chosen if isinstance(v := leaves[i], torch.Tensor))
-    few = max(1, rows // share)
-    return _cut(leaves, chosen, slice(0, few)), few
+def cut(leaves: Sequence[object], chosen: Sequence[int], rows: slice) -> list[object]:
+    """Leaves of which the chosen ones have these rows alone."""
+    return [v[rows] if i in chosen and isinstance(v, torch.Tensor) else v for i, v in enumerate(leaves)]
 
 
 def _independent(
     called: Called, leaves: Sequence[object], chosen: Sequence[int], outputs: Sequence[torch.Tensor]
 ) -> bool:
-    few = _cut(leaves, chosen, slice(0, 2 * ROWS))
+    few = cut(leaves, chosen, slice(0, 2 * ROWS))
     others = [_changed(v) if i in chosen else v for i, v in enumerate(few)]
     try:
         whole, beside = (flatten(called(x)) for x in (few, others))
-        behind = flatten(called(_cut(few, chosen, slice(ROWS, 2 * ROWS))))
+        behind = flatten(called(cut(few, chosen, slice(ROWS, 2 * ROWS))))
     except (RuntimeError, ValueError, IndexError, AssertionError, TypeError):
         # Its code has the number of rows in it.
         return False
@@ -75,10 +73,6 @@ def _independent(
         and all(_close(w[:ROWS], b[:ROWS]) for w, b in zip(whole, beside, strict=True))
         and all(_close(w[ROWS:], b) for w, b in zip(whole, behind, strict=True))
     )
-
-
-def _cut(leaves: Sequence[object], chosen: Sequence[int], rows: slice) -> list[object]:
-    return [v[rows] if i in chosen and isinstance(v, torch.Tensor) else v for i, v in enumerate(leaves)]
 
 
 def _changed(value: object) -> object:

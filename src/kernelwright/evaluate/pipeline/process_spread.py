@@ -6,7 +6,7 @@ difference, eager is begun a few times more, once for a task: what these process
 
 On a GPU it is rarer: of 98 programs at full size four were told apart from themselves, by 2 to 7 % (docs/log.md,
 2026-11-25). Six processes do not fit beside tasks of gigabytes, so three are begun one after another there, each in a contest
-with eager of its own. Three of 250 were told apart nevertheless (2026-11-26), each by a process that was not like most of its
+with eager of its own. Three of 248 were told apart nevertheless (2026-11-26), each by a process that was not like most of its
 kind: so a candidate whose difference is small is begun once more too, and what its two processes differ by counts
 (`timing.py`).
 """
