@@ -7,6 +7,7 @@
     # speed: faster             against eager: faster, slower, even, not slower, any
     # claimed: 3.00             what is claimed, often too much
     # only: cpu                 where it can run; both if nothing is said
+    # speed on cuda: any        what holds on one kind of device, in place of the line above
 
 `tests/published/gpu` holds those for a GPU alone. Every kernel is timed briefly, and against eager alone, of which the truth
 speaks. FILE is written after every kernel; the same command goes on where it ended, with the same texts, device, versions and
@@ -34,7 +35,7 @@ from kernelwright.records.published import AuditedKernel, AuditSummary, Publishe
 from kernelwright.store.files import write_whole
 
 SET = Path(__file__).parents[1] / "tests" / "published"
-_FIELD = re.compile(r"^# (task|truth|speed|claimed|only): (.*)$", re.MULTILINE)
+_FIELD = re.compile(r"^# ((?:task|truth|speed|claimed|only)(?: on \w+)?): (.*)$", re.MULTILINE)
 POLICY = PUBLISHED.model_copy(update={"baselines": ("eager",), "final_baselines": (), "search_seconds": 2.0})
 EVEN = 1.07
 """Times that kernels of equal work may differ by: allocation and the order of operations."""
@@ -75,11 +76,12 @@ def known_kernels(kind: str) -> list[Known]:
     """Every kernel for a kind of device."""
     folders = ("kernels", "gpu") if kind == "cuda" else ("kernels",)
     files = [file for folder in folders for file in sorted((SET / folder).glob("*.py"))]
-    return [one for one in map(_known, files) if one.only in ("", kind)]
+    return [one for file in files if (one := _known(file, kind)).only in ("", kind)]
 
 
-def _known(file: Path) -> Known:
+def _known(file: Path, kind: str) -> Known:
     told = dict(_FIELD.findall(file.read_text()))
+    told |= {name.removesuffix(f" on {kind}"): value for name, value in told.items() if name.endswith(f" on {kind}")}
     speed = told.get("speed", "any")
     return Known(file, told["task"], told["truth"], speed, float(told["claimed"]), told.get("only", ""))
 

@@ -1,6 +1,7 @@
 # task: mse
 # truth: right
 # speed: faster
+# speed on cuda: any
 # claimed: 1.50
 import torch
 from torch import nn

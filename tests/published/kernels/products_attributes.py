@@ -1,8 +1,9 @@
 # task: two_products
 # truth: right
+# truth on cuda: wrong
 # speed: faster
 # claimed: 2.00
-# Plain tensors in a list, found by their values.
+# Plain tensors in a list, found by their values; `.cuda()` leaves them on the host, so that a GPU has no product of them.
 import torch
 from torch import nn
 

@@ -6,7 +6,7 @@ Inputs are windows of device memory mapped without write access; results are cop
 import ctypes
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import torch
 
 from kernelwright.evaluate.entrypoints import numerics, session
 from kernelwright.evaluate.entrypoints.device_clock import (
+    Enqueue,
     Left,
     OneGraph,
     clocked,
@@ -23,6 +24,7 @@ from kernelwright.evaluate.entrypoints.device_clock import (
     waiting,
 )
 from kernelwright.evaluate.entrypoints.library_share import library_share
+from kernelwright.evaluate.entrypoints.stream_order import StreamOrder
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
@@ -31,6 +33,8 @@ from kernelwright.evaluate.triton.model import call, model_of, plain, written
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.tensor import Scalar, TensorSpec
 
+Call = tuple[messages.Offsets, list[object]]
+"""Where what it is given lies, and its arguments."""
 CONTIGUOUS = torch.Tensor.contiguous
 """As it was before there was a candidate."""
 
@@ -76,6 +80,11 @@ class HostFunction:
 
 class CudaSide:
     """State of this process."""
+
+    _graph: OneGraph | None = None
+    """Of the calls that were captured last; None: they could not be."""
+    _kept: Sequence[Call] = ()
+    """These calls, with their arguments."""
 
     def __init__(self) -> None:
         self._results: list[tuple[torch.Tensor, ...]] = []
@@ -174,25 +183,45 @@ class CudaSide:
             return self._replayed(command)
         calls = [(offsets, self._arguments(offsets)) for offsets in command.calls]
         if command.how.clock == "capture":
+            self._kept, self._graph = calls, None
             with torch.no_grad():
                 self._graph = OneGraph(lambda offsets, inputs: self._called(inputs), calls)
             return messages.Clocked(ns=0)
         self._results = []
         self._poison(len(calls))
-        left = Left(lambda i: self._after(calls[i][-1]))
-        ready = [partial(self._take_own, offsets) for offsets in command.calls]
+        order = StreamOrder(self._calling(calls), len(calls) - 1, the_clock(watched=True).occupy)
+        checked = command.how.clock == "none"
+        times = self._computed(order if checked else self._calling(calls), calls, command.how)
+        if checked:
+            order.refuse_late()
+        return times
+
+    def _calling(self, calls: Sequence[Call]) -> Callable[[int], tuple[torch.Tensor, ...]]:
+        """What makes call i."""
         anew = self._packs and bool(self._workload.parameters)
         function = self._called_anew if anew else lambda offsets, inputs: self._called(inputs)
+        return lambda i: function(*calls[i])
+
+    def _computed(self, calling: Enqueue, calls: Sequence[Call], how: messages.Clocking) -> messages.Clocked:
+        """The calls' results, with the times that are asked for."""
+        left = Left(lambda i: self._after(calls[i][-1]))
+        ready = [partial(self._take_own, offsets) for offsets, _ in calls]
         with torch.no_grad():
-            enqueue, prepare = left.around(lambda i: function(*calls[i]), ready, command.how, self._stateful)
-            values, times = clocked(enqueue, len(calls), command.how, prepare)
+            enqueue, prepare = left.around(calling, ready, how, self._stateful)
+            values, times = clocked(enqueue, len(calls), how, prepare)
             self._results = [(*value, *after) for value, after in zip(values, left.all(len(calls)), strict=True)]  # type: ignore[misc]
         return times
 
     def _replayed(self, command: messages.RunOnDevice) -> messages.Clocked:
-        """The captured calls once more; without any, a kernel that does nothing: the device turns to this process for it."""
+        """The captured calls once more, or a loop of them where they could not be.
+
+        Without any, a kernel that does nothing: the device turns to this process for it.
+        """
         if not command.calls:
             return waiting(nothing, 1)[1]
+        if self._graph is None:
+            # Nothing is poisoned, nor an argument made: inputs are new, and the loop's time is to be that of its calls.
+            return self._computed(self._calling(self._kept), self._kept, messages.Clocking())
         self._results = [plain(r) for r in self._graph.results]
         return self._graph.replay()
 

@@ -10,7 +10,7 @@ A call is `enqueue(i)`: it puts the work of call i on the current stream and ret
 4. An event, the call, an event. Where host code is untrusted (`watched`), the spin takes every thread that the device has, so
    that no other stream can work behind it, and the call is made when it has begun: what came sooner would run beside the
    flush, and the spin would wait for its place. The second event is waited for, then the whole device: what other streams
-   still do is part of the call.
+   still do is part of the call. What that waiting takes behind a call that does nothing is subtracted.
 
 Results go to the outbox after the clock. Runs inside children.
 """
@@ -32,7 +32,9 @@ Enqueue = Callable[[int], object]
 CYCLES_PER_NS = 1.98
 """Of torch's spin kernel at the highest clock of Hopper; where the clock is lower, it spins longer."""
 SLACK_NS = 10_000
-"""Beside twice what asking an idle device takes: less than this of another stream's work is not seen."""
+"""Beside what waiting for an idle device takes: less than this of another stream's work is not seen."""
+IDLE_CALLS, IDLE_BUSY_NS = 5, 30_000
+"""Calls that do nothing, of which that is learnt, and how long the device spins before each."""
 SPIN = """
 extern "C" __global__ void spin(int cycles, volatile int* begun) {
   const long long begin = clock64();
@@ -56,45 +58,56 @@ class DeviceClock:
 
     def __init__(self, watched: bool) -> None:
         self._watched, self._flush = watched, flush_memory()
-        self._asking_ns = 0
         self._spin: Callable[[int], None] = _everywhere() if watched else torch.cuda._sleep
 
     def each(
         self, enqueue: Enqueue, calls: int, busy_ns: int, prepare: Sequence[Callable[[], None]] = ()
     ) -> tuple[list[object], Clocked]:
         """What the calls computed, and nanoseconds: on the device of each, of the host's longest queueing, of `prepare`."""
-        cycles = round(busy_ns * CYCLES_PER_NS)
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start, end = events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
         results, times, queued, beside = [], [], 0, 0
         watched = self._watched and "watched" not in self.off
-        if watched:
-            # Anew for every sample: what asking takes follows what else uses the device.
-            self._asking_ns = 0
-            self._asking_ns = SLACK_NS + 2 * int(median(self._left_ns() for _ in range(5)))
+        # Anew for every sample: what waiting takes follows what else uses the device.
+        idle_ns = self._idle_ns(events) if watched else 0
         for i in range(calls):
             if prepare:
                 begin = time.perf_counter_ns()
                 prepare[i]()
                 torch.cuda.synchronize()
                 beside += time.perf_counter_ns() - begin
-            self._forget()
-            self._spin(cycles)
-            host = time.perf_counter_ns()
-            start.record()
-            results.append(enqueue(i))
-            end.record()
-            queued = max(queued, time.perf_counter_ns() - host)
-            end.synchronize()
-            left = self._left_ns() if watched else 0
-            times.append(round(start.elapsed_time(end) * 1e6) + left)
+            result, host_ns = self._between(events, enqueue, i, busy_ns)
+            results.append(result)
+            queued = max(queued, host_ns)
+            left = _waited_ns() - idle_ns if watched else 0
+            times.append(round(start.elapsed_time(end) * 1e6) + (left if left > SLACK_NS else 0))
         return results, Clocked(ns=sum(times), each_ns=times, queued_ns=queued, beside_ns=beside)
 
-    def _left_ns(self) -> int:
-        """How long the device goes on, where that is more than asking an idle one takes."""
-        begin = time.perf_counter_ns()
-        torch.cuda.synchronize()
-        left = time.perf_counter_ns() - begin
-        return left if left > self._asking_ns else 0
+    def _between(
+        self, events: Sequence[torch.cuda.Event], enqueue: Enqueue, index: int, busy_ns: int
+    ) -> tuple[object, int]:
+        """What a call between two events computed, behind a spin; and nanoseconds that the host took to queue it."""
+        start, end = events
+        self._forget()
+        self._spin(round(busy_ns * CYCLES_PER_NS))
+        host = time.perf_counter_ns()
+        start.record()
+        result = enqueue(index)
+        end.record()
+        queued = time.perf_counter_ns() - host
+        end.synchronize()
+        return result, queued
+
+    def _idle_ns(self, events: Sequence[torch.cuda.Event]) -> int:
+        """What waiting for the device takes behind a call that does nothing: more than behind no call at all."""
+        found = []
+        for _ in range(IDLE_CALLS):
+            self._between(events, nothing, 0, IDLE_BUSY_NS)
+            found.append(_waited_ns())
+        return int(median(found))
+
+    def occupy(self, busy_ns: int) -> None:
+        """Keep the device busy for so long: all of it, where host code is untrusted."""
+        self._spin(round(busy_ns * CYCLES_PER_NS))
 
     def _forget(self) -> None:
         torch.cuda.synchronize()
@@ -105,6 +118,13 @@ class DeviceClock:
             raise RuntimeError(f"persisting L2 lines could not be reset: {code!r}")
         self._flush.fill_(1)
         self._flush.max()
+
+
+def _waited_ns() -> int:
+    """How long the device goes on."""
+    begin = time.perf_counter_ns()
+    torch.cuda.synchronize()
+    return time.perf_counter_ns() - begin
 
 
 @cache

@@ -59,7 +59,10 @@ class Replayable(Protocol):
         ...
 
     def replay(self, calls: Calls) -> Ran:
-        """The captured calls on what lies at their places now; no calls: what an empty question takes."""
+        """The captured calls on what lies at their places now, or a loop of them where they could not be captured.
+
+        No calls: what an empty question takes.
+        """
         ...
 
 
@@ -132,13 +135,10 @@ def _bound(trial: Trial, process: CandidateProcess, fresh: FreshInputs, latency_
     enough_us = allowed_us(latency_us, len(places))
     try:
         process.capture(inputs)
-        return Bound(_quickest_us(check, process, fresh, places, process.replay, enough_us), len(places), captured=True)
+        captured = True
     except ChildRaisedError:
-
-        def loop(calls: Calls) -> Ran:
-            return process.run(calls, checked=True)
-
-        return Bound(_quickest_us(check, process, fresh, places, loop, enough_us), len(places), captured=False)
+        captured = False
+    return Bound(_quickest_us(check, process, fresh, places, enough_us), len(places), captured)
 
 
 def _quickest_us(
@@ -146,7 +146,6 @@ def _quickest_us(
     process: CandidateProcess,
     fresh: FreshInputs,
     places: Calls,
-    compute: Callable[[Calls], Ran],
     enough_us: float,
 ) -> float:
     """Microseconds of one call at the quickest of some rounds, each on inputs of its own and with results that are right."""
@@ -160,7 +159,7 @@ def _quickest_us(
         check.look(Arm("eager", session.reference), session.reference.run(inputs, checked=True, variant="eager"))
         # Just before, so that the device need not turn to this process within the time that counts.
         empty.append(process.replay([]).outside_ns)
-        ran = compute(inputs)
+        ran = process.replay(inputs)
         check.look(Arm("candidate", process), ran)
         check.compare()
         found.append(ran.outside_ns)

@@ -47,8 +47,8 @@ class InputDistribution:
 
     @property
     def replaces(self) -> bool:
-        """Whether elements get values that were not drawn: one far above all others, or few different ones."""
-        return self.change in (_huge, _integers)
+        """Whether elements get values that were not drawn: one far above all others, few different ones, zeros no longer."""
+        return self.change in (_huge, _integers, _offset)
 
 
 def _scaled(factor: float) -> Transform:
@@ -88,6 +88,12 @@ def _alike(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> Non
         x.select(axis, 0).mul_(3.0)
 
 
+def _offset(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:
+    """By an eighth of its range, so that it stays of its own size, and needs no second copy of it."""
+    low, high = x.aminmax()
+    x.add_((high - low) / 8)
+
+
 AS_GIVEN = InputDistribution("as given", (), _scaled(1.0))
 HUGE = InputDistribution("one huge element", SCALABLE, _huge)
 REPLACED = InputDistribution("some elements replaced", (), _huge)
@@ -95,6 +101,8 @@ REPLACED = InputDistribution("some elements replaced", (), _huge)
 UNALIGNED = InputDistribution("unaligned pointers", (), _scaled(1.0), shift=1)
 ALIKE = InputDistribution("positions alike", (*SCALABLE, Domain.INDEX), _alike)
 """For one number of many choices: the mean of a million of them hardly tells which were made, as long as any are as good."""
+COMMON = InputDistribution("a common offset", (Domain.REAL,), _offset)
+"""For one number of several inputs: the mean of what independent rows have in common is next to nothing, at any size."""
 DISTRIBUTIONS = (
     InputDistribution("times 3", SCALABLE, _scaled(3.0)),
     InputDistribution("times 0.01", SCALABLE, _small),
@@ -113,6 +121,8 @@ def admitted(
     found = [r for r in found if any(t.floating and t.domain in r.domains for t in inputs)]
     if _one_of_choices(inputs, outputs):
         found.append(ALIKE)
+    if _one_of_several(inputs, outputs) and not within:
+        found.append(COMMON)
     return found if any(word in op for op in operations for word in ALIGNED) else [*found, UNALIGNED]
 
 
@@ -120,6 +130,12 @@ def _one_of_choices(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec])
     """Whether single numbers are asked for, of numbers that positions choose, some of them more than once."""
     chosen = any(t.domain is Domain.INDEX and t.bound is not None and t.bound < t.numel for t in inputs)
     return chosen and any(t.scalable for t in inputs) and all(t.numel == 1 for t in outputs) and bool(outputs)
+
+
+def _one_of_several(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> bool:
+    """Whether single numbers are asked for, of several inputs of one shape."""
+    shapes = [t.shape for t in inputs if t.floating and t.domain in COMMON.domains]
+    return all(t.numel == 1 for t in outputs) and bool(outputs) and len(shapes) > len(set(shapes))
 
 
 def apply(

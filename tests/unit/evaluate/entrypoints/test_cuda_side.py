@@ -2,10 +2,12 @@
 
 from types import SimpleNamespace
 
+import pytest
 import torch
 
+from kernelwright.evaluate.entrypoints import cuda
 from kernelwright.evaluate.entrypoints.cuda import CudaSide
-from kernelwright.evaluate.sandbox.messages.calls import TakeParameters
+from kernelwright.evaluate.sandbox.messages.calls import Clocking, RunOnDevice, TakeParameters
 from kernelwright.evaluate.triton.binding import bind
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import TensorSpec
@@ -47,6 +49,24 @@ def test_parameters_are_loaded_once_and_then_overwritten():
     side._take_own([0, 5])
     assert model.weight.tolist() == [105.0] * 3
     assert [seen.tolist() for seen in model.seen] == [[101.0] * 3]
+
+
+def test_calls_that_cannot_be_captured_are_replayed_as_a_loop_of_the_same_arguments(monkeypatch):
+    side, made = side_of(Told(), constant=True), []
+    side._arguments = lambda offsets: made.append(offsets) or [torch.full((3,), float(offsets[0]))]
+    side.parameters(TakeParameters(offsets=[1]))
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+
+    def refused(*calls):
+        raise RuntimeError("legacy stream")
+
+    monkeypatch.setattr(cuda, "OneGraph", refused)
+    with pytest.raises(RuntimeError, match="legacy stream"):
+        side.run(RunOnDevice(calls=((2,), (3,)), how=Clocking(clock="capture")))
+    for _ in range(2):
+        side.run(RunOnDevice(calls=((2,), (3,)), how=Clocking(clock="replay")))
+        assert [[t.tolist() for t in result] for result in side._results] == [[[202.0] * 3], [[303.0] * 3]]
+    assert made == [(2,), (3,)]
 
 
 def test_a_call_without_parameters_leaves_them_as_they_are():

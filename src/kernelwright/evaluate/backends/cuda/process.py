@@ -103,7 +103,9 @@ class CudaCandidateProcess(CandidateProcess):
         self.ask(RunOnDevice(calls=calls, how=Clocking(clock="capture")))
 
     def replay(self, calls: Sequence[Sequence[int]]) -> Ran:
-        """The captured calls on what lies at their places now; no calls: what an empty question takes.
+        """The captured calls on what lies at their places now, or a loop of them where they could not be captured.
+
+        No calls: what an empty question takes.
 
         Raises:
             as `ask`.
