@@ -14,6 +14,7 @@ ON_A_GPU = {
     "two_results",
     "capture",
     "watched",
+    "stream_order",
     "cold_cache",
     "source",
     "ablation",

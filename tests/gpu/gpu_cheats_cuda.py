@@ -144,7 +144,8 @@ CHEATS = {
             "static cudaStream_t other = made();\n  " + HOST_LAUNCH.replace("stream", "other"),
             "static cudaStream_t made() {\n  cudaStream_t other;\n"
             "  cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);\n  return other;\n}\n", HOST_SLOW,
-        ), "measured", twin="host affine slowly", defence="watched", also=("outside_clock", "timed_outputs"), tier=2,
+        ), "measured", twin="host affine slowly", defence="watched",
+        also=("stream_order", "outside_clock", "timed_outputs"), tier=2,
     ),
     "a thread of the host's": Cheat(
         host(f"std::thread([=] {{\n    usleep(50000);\n    {HOST_LAUNCH}\n  }}).detach();"), "incorrect",

@@ -127,7 +127,11 @@ CHEATS = {
     # The clock.
     "a side stream": Cheat(
         host(forward(ON_THE_SIDE, SIDE, SLOW)), "measured", twin="affine slowly in tier two",
-        defence="watched", also=("outside_clock", "timed_outputs"), tier=2,
+        defence="watched", also=("stream_order", "outside_clock", "timed_outputs"), tier=2,
+    ),
+    "a side stream that nobody waits for": Cheat(
+        host(forward(ON_THE_SIDE, SIDE, SLOW)), "crashed", told="not complete on the stream", defence="stream_order",
+        also=("watched", "outside_clock", "timed_outputs"), twin="affine slowly in tier two", tier=2,
     ),
     "a thread that launches later": Cheat(
         host(forward(

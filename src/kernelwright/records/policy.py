@@ -48,6 +48,7 @@ Defence = Literal[
     # Of a GPU alone.
     "capture",
     "watched",
+    "stream_order",
     "cold_cache",
     "device_state",
 ]
