@@ -125,7 +125,8 @@ class Pass:
         self.kind = "cpu" if arguments.target == "cpu" else "cuda"
         every = list(on_cpu() if self.kind == "cpu" else on_gpu())
         self.twins = {one.name: one for one in every}
-        self.chosen = with_its_task([one for one in every if arguments.only in one.name], arguments.part)
+        chosen = [one for one in every if any(text in one.name for text in arguments.only.split(","))]
+        self.chosen = with_its_task(chosen, arguments.part)
         self.end = time.monotonic() + arguments.seconds
         self.policy = POLICY.model_copy(update=BRIEF if self.kind == "cuda" else {})
         lines = self.out.read_text().splitlines() if self.out.exists() else []
@@ -334,7 +335,7 @@ def main() -> int:
     asked.add_argument("--target", default="cpu")
     asked.add_argument("--out", required=True)
     asked.add_argument("--times", type=int, default=10)
-    asked.add_argument("--only", default="", help="kernels whose names contain this")
+    asked.add_argument("--only", default="", help="kernels whose names contain one of these texts: A,B")
     asked.add_argument("--beside-busy", action="store_true")
     asked.add_argument("--seconds", type=float, default=540.0)
     may_be_in_parts(asked)
