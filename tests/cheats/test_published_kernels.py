@@ -91,6 +91,12 @@ def test_a_submission_that_hangs_ends_at_its_limit(warm_referee, published):
     assert (found.outcome, found.limit_s) == ("timed_out", 2), found
 
 
+def test_a_truth_may_be_another_on_a_gpu(published):
+    truths = [{one.name: one for one in published.known_kernels(kind)} for kind in ("cpu", "cuda")]
+    assert [known["products_attributes"].truth for known in truths] == ["right", "wrong"]
+    assert [known["mse_dot"].speed for known in truths] == ["faster", "any"]
+
+
 def test_the_set_is_large_and_of_every_kind(published):
     chosen = published.known_kernels("cuda") + [one for one in published.known_kernels("cpu") if one.only == "cpu"]
     assert len(chosen) >= 60

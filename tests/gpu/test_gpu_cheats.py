@@ -97,7 +97,7 @@ def test_after_all_of_them_an_honest_kernel_is_what_it_was(cheats):
 
 
 def test_a_whole_kernel_on_another_stream_gains_nothing(gpu):
-    """Its time is below the floor, or what the other stream still does was seen and added; and it is refused unless it waits."""
+    """It is refused, since nobody waits for it; its time is below the floor, or what the other stream still does is added."""
     honest = gpu.judge("softmax", gpu_kernels.SOFTMAX).timing.latency_us
     refused = gpu.judge("softmax", gpu_kernels.WORKS_ON_ANOTHER_STREAM)
     assert refused.outcome in ("crashed", "incorrect"), refused

@@ -8,6 +8,7 @@ from kernelwright.evaluate.verify import distributions
 from kernelwright.evaluate.verify.distributions import (
     ALIKE,
     AS_GIVEN,
+    COMMON,
     DISTRIBUTIONS,
     UNALIGNED,
     admitted,
@@ -85,6 +86,28 @@ def test_positions_that_are_alike_choose_what_is_larger():
     changed = [apply(ALIKE, x, s, seeded()) for x, s in ((values, CHOICES[0]), (places, CHOICES[1]))]
     assert changed[0].tolist() == [[9.0, 3.0, 3.0, 3.0], [3.0, 1.0, 1.0, 1.0], [3.0, 1.0, 1.0, 1.0]]
     assert changed[1].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "common"),
+    [
+        ([spec(), spec()], [ONE], True),
+        ([spec(), spec(Domain.NON_NEGATIVE)], [ONE], False),
+        ([spec(), spec(shape=(16,))], [ONE], False),
+        ([spec(), spec()], [spec()], False),
+        ([spec(), spec()], [], False),
+    ],
+)
+def test_inputs_have_something_in_common_where_one_number_is_asked_for_of_several(inputs, outputs, common):
+    assert (COMMON in admitted(inputs, (), outputs)) == common
+
+
+def test_independent_rows_that_are_moved_alike_are_no_longer_at_right_angles():
+    rows = [torch.randn(64, 4096, generator=seeded(seed)) for seed in range(2)]
+    moved = [apply(COMMON, x, spec(shape=(64, 4096)), seeded()) for x in rows]
+    before, after = (torch.nn.functional.cosine_similarity(*pair).mean() for pair in (rows, moved))
+    assert abs(before) < 0.01
+    assert after > 0.3
 
 
 def test_without_inputs_only_pointers_move():
