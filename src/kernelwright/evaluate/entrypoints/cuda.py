@@ -221,6 +221,7 @@ class CudaSide:
             return waiting(nothing, 1)[1]
         if self._graph is None:
             # Nothing is poisoned, nor an argument made: inputs are new, and the loop's time is to be that of its calls.
+            self._results = []
             return self._computed(self._calling(self._kept), self._kept, messages.Clocking())
         self._results = [plain(r) for r in self._graph.results]
         return self._graph.replay()
