@@ -24,7 +24,7 @@ from kernelwright.evaluate.entrypoints.device_clock import (
     waiting,
 )
 from kernelwright.evaluate.entrypoints.library_share import library_share
-from kernelwright.evaluate.entrypoints.stream_order import StreamOrder
+from kernelwright.evaluate.entrypoints.stream_order import LATE, StreamOrder
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
@@ -192,8 +192,8 @@ class CudaSide:
         order = StreamOrder(self._calling(calls), len(calls) - 1, the_clock(watched=True).occupy)
         checked = command.how.clock == "none" and "stream_order" not in command.how.off
         times = self._computed(order if checked else self._calling(calls), calls, command.how)
-        if checked:
-            order.refuse_late()
+        if checked and order.late():
+            raise RuntimeError(LATE)
         return times
 
     def _calling(self, calls: Sequence[Call]) -> Callable[[int], tuple[torch.Tensor, ...]]:

@@ -41,14 +41,9 @@ class StreamOrder:
         self._seen = [t.clone() for t in self._ends]
         return results
 
-    def refuse_late(self) -> None:
-        """To be asked when the device has ended.
-
-        Raises:
-            RuntimeError: a result has changed since its stream was done with it.
-        """
-        if not all(torch.equal(then, now) for then, now in zip(self._seen, self._ends, strict=True)):
-            raise RuntimeError(LATE)
+    def late(self) -> bool:
+        """Whether a result has changed since its stream was done with it; to be asked when the device has ended."""
+        return not all(torch.equal(then, now) for then, now in zip(self._seen, self._ends, strict=True))
 
 
 def _end_of(tensor: torch.Tensor) -> torch.Tensor:
