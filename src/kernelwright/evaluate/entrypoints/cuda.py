@@ -189,10 +189,12 @@ class CudaSide:
             return messages.Clocked(ns=0)
         self._results = []
         self._poison(len(calls))
-        order = StreamOrder(self._calling(calls), len(calls) - 1, the_clock(watched=True).occupy)
-        checked = command.how.clock == "none" and "stream_order" not in command.how.off
-        times = self._computed(order if checked else self._calling(calls), calls, command.how)
-        if checked and order.late():
+        calling = self._calling(calls)
+        if command.how.clock != "none" or "stream_order" in command.how.off:
+            return self._computed(calling, calls, command.how)
+        order = StreamOrder(calling, len(calls) - 1, the_clock(watched=True).occupy)
+        times = self._computed(order, calls, command.how)
+        if order.late():
             raise RuntimeError(LATE)
         return times
 

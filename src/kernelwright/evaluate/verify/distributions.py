@@ -47,8 +47,13 @@ class InputDistribution:
 
     @property
     def replaces(self) -> bool:
-        """Whether elements get values that were not drawn: one far above all others, few different ones, zeros no longer."""
-        return self.change in (_huge, _integers, _offset)
+        """Whether elements get values that were not drawn: one far above all others, or few different ones."""
+        return self.change in (_huge, _integers)
+
+    @property
+    def moves_zeros(self) -> bool:
+        """Whether what is zero need not stay so."""
+        return self.replaces or self.change is _offset
 
 
 def _scaled(factor: float) -> Transform:
@@ -159,7 +164,7 @@ def keeps(distribution: InputDistribution, how: str) -> bool:
     A matrix with zeros in their places may be scaled, and no element of it replaced; what is sorted, symmetric or of rows of
     length one is left as it was drawn.
     """
-    return how == "mixed" or (how == "aligned" and not distribution.replaces)
+    return how == "mixed" or (how == "aligned" and not distribution.moves_zeros)
 
 
 def random_parameter(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:

@@ -13,6 +13,7 @@ from kernelwright.evaluate.verify.distributions import (
     UNALIGNED,
     admitted,
     apply,
+    keeps,
     random_parameter,
 )
 from kernelwright.records.tensor import Domain, TensorSpec
@@ -100,6 +101,11 @@ def test_positions_that_are_alike_choose_what_is_larger():
 )
 def test_inputs_have_something_in_common_where_one_number_is_asked_for_of_several(inputs, outputs, common):
     assert (COMMON in admitted(inputs, (), outputs)) == common
+
+
+def test_an_offset_loosens_nothing_and_is_given_to_no_zeros_that_keep_their_places():
+    assert not COMMON.replaces
+    assert [keeps(COMMON, how) for how in ("mixed", "aligned", "kept")] == [True, False, False]
 
 
 def test_independent_rows_that_are_moved_alike_are_no_longer_at_right_angles():
