@@ -149,7 +149,7 @@ CHEATS = {
     ),
     "a thread of the host's": Cheat(
         host(f"std::thread([=] {{\n    usleep(50000);\n    {HOST_LAUNCH}\n  }}).detach();"), "incorrect",
-        ("unwritten", "value"), tier=2,
+        ("unwritten", "value"), also=("stream_order",), tier=2,
     ),
     "a memo of the host's": Cheat(host(MEMO), "incorrect", ("timed_output",), defence="fresh_inputs", tier=2),
     "a graph of the first pointers": Cheat(host(GRAPH), "incorrect", ("value",), tier=2),

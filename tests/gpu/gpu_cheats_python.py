@@ -140,7 +140,7 @@ CHEATS = {
         )), "incorrect", ("unwritten", "value"),
     ),
     "events that tell an eighth": Cheat(
-        host(SHORT_EVENTS), "suspect", ("clock_disagrees",), "its own clock misses", defence="outside_clock",
+        host(SHORT_EVENTS), "suspect", ("clock_disagrees",), "clock", defence="outside_clock",
         twin="affine slowly in tier two",
     ),
     "a start that is recorded anew": Cheat(

@@ -9,6 +9,7 @@ import torch
 
 from kernelwright.evaluate.entrypoints import device_clock
 from kernelwright.evaluate.entrypoints.device_clock import DeviceClock
+from kernelwright.evaluate.entrypoints.held_calls import HeldCalls, aside
 
 pytestmark = pytest.mark.gpu
 BUSY_NS = 500_000
@@ -69,6 +70,30 @@ def test_work_on_another_stream_is_part_of_the_call_of_foreign_host_code():
             torch.cuda._sleep(2_000_000)
 
     assert us(clock, aside) > 800
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("size", [1 << 10, 1 << 24])
+def test_nothing_is_added_where_no_other_stream_works(size):
+    """Whatever a call leaves the multiprocessors configured for."""
+    x, m = torch.rand(size, device="cuda"), torch.rand(1024, 1024, device="cuda")
+    found = {}
+    for name, call in {"sum": x.sum, "product": lambda: m @ m, "softmax": lambda: torch.softmax(m, -1)}.items():
+        foreign, own = (us(DeviceClock(watched=w), lambda i, call=call: call()) for w in (True, False))
+        found[name] = (foreign, own)
+    assert all(abs(foreign - own) < 4 + own / 20 for foreign, own in found.values()), found
+
+
+@pytest.mark.usefixtures("alone")
+def test_held_calls_compute_from_what_is_written_after_they_were_queued():
+    x, other = torch.zeros(1 << 20, device="cuda"), torch.cuda.Stream()
+    held = HeldCalls(lambda i: x + i, 3)
+    with torch.cuda.stream(other):
+        x.fill_(5)
+    other.synchronize()
+    assert aside().ns > 0
+    held.release()
+    assert [float(result.sum()) / x.numel() for result in held.results] == [5, 6, 7]
 
 
 def test_a_graph_gives_eager_s_results(clock):

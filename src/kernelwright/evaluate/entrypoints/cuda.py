@@ -18,11 +18,10 @@ from kernelwright.evaluate.entrypoints.device_clock import (
     Left,
     OneGraph,
     clocked,
-    nothing,
     publish,
     the_clock,
-    waiting,
 )
+from kernelwright.evaluate.entrypoints.held_calls import HeldCalls, aside
 from kernelwright.evaluate.entrypoints.library_share import library_share
 from kernelwright.evaluate.entrypoints.stream_order import LATE, StreamOrder
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
@@ -85,6 +84,8 @@ class CudaSide:
     """Of the calls that were captured last; None: they could not be."""
     _kept: Sequence[Call] = ()
     """These calls, with their arguments."""
+    _held: HeldCalls[tuple[torch.Tensor, ...]] | None = None
+    """Calls that wait to be released."""
 
     def __init__(self) -> None:
         self._results: list[tuple[torch.Tensor, ...]] = []
@@ -181,6 +182,8 @@ class CudaSide:
         """Call the model once for every list of offsets; results stay on the device until the next run."""
         if command.how.clock == "replay":
             return self._replayed(command)
+        if command.how.clock == "hold":
+            return self._hold(command.calls)
         calls = [(offsets, self._arguments(offsets)) for offsets in command.calls]
         if command.how.clock == "capture":
             self._kept, self._graph = calls, None
@@ -214,13 +217,24 @@ class CudaSide:
             self._results = [(*value, *after) for value, after in zip(values, left.all(len(calls)), strict=True)]  # type: ignore[misc]
         return times
 
-    def _replayed(self, command: messages.RunOnDevice) -> messages.Clocked:
-        """The captured calls once more, or a loop of them where they could not be.
+    def _hold(self, calls: Sequence[messages.Offsets]) -> messages.Clocked:
+        """Queue the calls, none of which begins: their arguments too, some of which are copies of what is not there yet."""
+        self._poison(len(calls))
+        with torch.no_grad():
+            self._held = HeldCalls(lambda i: self._called(self._arguments(calls[i])), len(calls))
+        return messages.Clocked(ns=0)
 
-        Without any, a kernel that does nothing: the device turns to this process for it.
+    def _replayed(self, command: messages.RunOnDevice) -> messages.Clocked:
+        """What was held, or the captured calls once more, or a loop of them where they could not be.
+
+        Without any, a kernel that does nothing, past the gate: the device turns to this process for it.
         """
         if not command.calls:
-            return waiting(nothing, 1)[1]
+            return aside()
+        if self._held is not None:
+            held, self._held = self._held, None
+            self._results = [plain(r) for r in held.results]
+            return held.release()
         if self._graph is None:
             # Nothing is poisoned, nor an argument made: inputs are new, and the loop's time is to be that of its calls.
             self._results = []

@@ -9,8 +9,9 @@ A call is `enqueue(i)`: it puts the work of call i on the current stream and ret
 3. The device spins as long as the grader says, the same for every side: host work hides behind it.
 4. An event, the call, an event. Where host code is untrusted (`watched`), the spin takes every thread that the device has, so
    that no other stream can work behind it, and the call is made when it has begun: what came sooner would run beside the
-   flush, and the spin would wait for its place. The second event is waited for, then the whole device: what other streams
-   still do is part of the call. What that waiting takes behind a call that does nothing is subtracted.
+   flush, and the spin would wait for its place. Behind the second event lies a kernel that needs every thread again, and a
+   third event: how much longer that takes than behind a call that does nothing is what other streams still did
+   (`whole_device.py`). What uses no thread, a copy by the device's own engine, shows in the host's wait, if it is long.
 
 Results go to the outbox after the clock. Runs inside children.
 """
@@ -23,6 +24,7 @@ from statistics import median
 import torch
 from cuda.bindings import driver
 
+from kernelwright.evaluate.entrypoints.whole_device import WholeDevice
 from kernelwright.evaluate.sandbox.cuda_arena import LINE, CudaView
 from kernelwright.evaluate.sandbox.messages.calls import Clocked, Clocking, Found
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
@@ -31,23 +33,31 @@ Enqueue = Callable[[int], object]
 
 CYCLES_PER_NS = 1.98
 """Of torch's spin kernel at the highest clock of Hopper; where the clock is lower, it spins longer."""
-SLACK_NS = 10_000
-"""Beside what waiting for an idle device takes: less than this of another stream's work is not seen."""
-IDLE_CALLS, IDLE_BUSY_NS = 5, 30_000
-"""Calls that do nothing, of which that is learnt, and how long the device spins before each."""
-SPIN = """
-extern "C" __global__ void spin(int cycles, volatile int* begun) {
-  const long long begin = clock64();
-  if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 0) *begun = 1;
-  while (clock64() - begin < cycles) {}
-}
-"""
-BEGINS_NS = 50_000_000
-"""How long a spin is waited for to begin, where others use the device too."""
-SPIN_THREADS = 512
-"""Of a block that spins; every multiprocessor holds a multiple of it."""
+SLACK_NS = 5_000
+"""Of another stream's work on the device, less than this is not seen; nor is it by the bound from outside."""
+HOST_SLACK_NS = 50_000
+"""What the host may take to see that the device is idle: more of it is work."""
+IDLE_CALLS, IDLE_BUSY_NS = 5, 100_000
+"""Calls that do nothing, of which it is learnt what the device takes to be free, and how long it spins before each."""
 UNSUPPORTED = driver.CUresult.CUDA_ERROR_NOT_SUPPORTED
 """A device without persisting lines has none to reset."""
+
+
+class Events:
+    """Before a call, behind it, and when the device is free."""
+
+    def __init__(self) -> None:
+        self.start, self.end, self.free = (torch.cuda.Event(enable_timing=True) for _ in range(3))
+
+    @property
+    def call_ns(self) -> int:
+        """What the call took on its stream."""
+        return int(self.start.elapsed_time(self.end) * 1e6 + 0.5)
+
+    @property
+    def free_ns(self) -> int:
+        """What the device took to be free behind it."""
+        return int(self.end.elapsed_time(self.free) * 1e6 + 0.5)
 
 
 class DeviceClock:
@@ -58,16 +68,17 @@ class DeviceClock:
 
     def __init__(self, watched: bool) -> None:
         self._watched, self._flush = watched, flush_memory()
-        self._spin: Callable[[int], None] = _everywhere() if watched else torch.cuda._sleep
+        self._whole = WholeDevice() if watched else None
+        self._spin: Callable[[int], None] = self._whole.spin if self._whole else torch.cuda._sleep
 
     def each(
         self, enqueue: Enqueue, calls: int, busy_ns: int, prepare: Sequence[Callable[[], None]] = ()
     ) -> tuple[list[object], Clocked]:
         """What the calls computed, and nanoseconds: on the device of each, of the host's longest queueing, of `prepare`."""
-        start, end = events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+        events = Events()
         results, times, queued, beside = [], [], 0, 0
         watched = self._watched and "watched" not in self.off
-        # Anew for every sample: what waiting takes follows what else uses the device.
+        # Anew for every sample: it follows what else uses the device.
         idle_ns = self._idle_ns(events) if watched else 0
         for i in range(calls):
             if prepare:
@@ -78,31 +89,30 @@ class DeviceClock:
             result, host_ns = self._between(events, enqueue, i, busy_ns)
             results.append(result)
             queued = max(queued, host_ns)
-            left = _waited_ns() - idle_ns if watched else 0
-            times.append(round(start.elapsed_time(end) * 1e6) + (left if left > SLACK_NS else 0))
+            times.append(events.call_ns + (_left_ns(events, idle_ns) if watched else 0))
         return results, Clocked(ns=sum(times), each_ns=times, queued_ns=queued, beside_ns=beside)
 
-    def _between(
-        self, events: Sequence[torch.cuda.Event], enqueue: Enqueue, index: int, busy_ns: int
-    ) -> tuple[object, int]:
+    def _between(self, events: Events, enqueue: Enqueue, index: int, busy_ns: int) -> tuple[object, int]:
         """What a call between two events computed, behind a spin; and nanoseconds that the host took to queue it."""
-        start, end = events
         self._forget()
         self._spin(round(busy_ns * CYCLES_PER_NS))
         host = time.perf_counter_ns()
-        start.record()
+        events.start.record()
         result = enqueue(index)
-        end.record()
+        events.end.record()
+        if self._whole:
+            self._whole.gather()
+        events.free.record()
         queued = time.perf_counter_ns() - host
-        end.synchronize()
+        events.free.synchronize()
         return result, queued
 
-    def _idle_ns(self, events: Sequence[torch.cuda.Event]) -> int:
-        """What waiting for the device takes behind a call that does nothing: more than behind no call at all."""
+    def _idle_ns(self, events: Events) -> int:
+        """What the device takes to be free behind a call that does nothing."""
         found = []
         for _ in range(IDLE_CALLS):
             self._between(events, nothing, 0, IDLE_BUSY_NS)
-            found.append(_waited_ns())
+            found.append(events.free_ns)
         return int(median(found))
 
     def occupy(self, busy_ns: int) -> None:
@@ -120,11 +130,12 @@ class DeviceClock:
         self._flush.max()
 
 
-def _waited_ns() -> int:
-    """How long the device goes on."""
+def _left_ns(events: Events, idle_ns: int) -> int:
+    """How long the device went on behind a call: as its own clock says, and beyond that as the host's does."""
     begin = time.perf_counter_ns()
     torch.cuda.synchronize()
-    return time.perf_counter_ns() - begin
+    waited_ns, busy_ns = time.perf_counter_ns() - begin, events.free_ns - idle_ns
+    return (busy_ns if busy_ns > SLACK_NS else 0) + (waited_ns if waited_ns > HOST_SLACK_NS else 0)
 
 
 @cache
@@ -135,24 +146,6 @@ def flush_memory() -> torch.Tensor:
     """
     size = 2 * int(torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size)
     return torch.zeros(size // 4, dtype=torch.int32, device="cuda")
-
-
-def _everywhere() -> Callable[[int], None]:
-    """A spin that leaves no thread of the device free, and has begun in all of them when this returns."""
-    device = torch.cuda.get_device_properties(torch.cuda.current_device())
-    blocks = device.multi_processor_count * (device.max_threads_per_multi_processor // SPIN_THREADS)
-    kernel = torch.cuda._compile_kernel(SPIN, "spin")
-    begun = torch.zeros(1, dtype=torch.int32, pin_memory=True)
-    seen = begun.numpy()
-
-    def spin(cycles: int) -> None:
-        seen[0] = 0
-        kernel(grid=(blocks, 1, 1), block=(SPIN_THREADS, 1, 1), args=[cycles, begun])
-        last = time.perf_counter_ns() + BEGINS_NS
-        while not seen[0] and time.perf_counter_ns() < last:
-            pass
-
-    return spin
 
 
 def together(enqueue: Enqueue, calls: int) -> tuple[list[object], Clocked]:

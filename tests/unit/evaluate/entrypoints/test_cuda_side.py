@@ -4,8 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from cuda.bindings import driver as cuda_driver
 
-from kernelwright.evaluate.entrypoints import cuda
+from kernelwright.errors import MachineError
+from kernelwright.evaluate.entrypoints import cuda, held_calls
 from kernelwright.evaluate.entrypoints.cuda import CudaSide
 from kernelwright.evaluate.sandbox.messages.calls import Clocking, RunOnDevice, TakeParameters
 from kernelwright.evaluate.triton.binding import bind
@@ -67,6 +69,68 @@ def test_calls_that_cannot_be_captured_are_replayed_as_a_loop_of_the_same_argume
         side.run(RunOnDevice(calls=((2,), (3,)), how=Clocking(clock="replay")))
         assert [[t.tolist() for t in result] for result in side._results] == [[[202.0] * 3], [[303.0] * 3]]
     assert made == [(2,), (3,)]
+
+
+class Gate:
+    """A driver whose streams wait for a value, which is written down."""
+
+    CUstreamWaitValue_flags = cuda_driver.CUstreamWaitValue_flags
+
+    def __init__(self, code=0):
+        self.code, self.flags = code, []
+
+    def cuStreamWaitValue32(self, stream, address, value, flags):  # noqa: N802 (the driver's name)
+        assert address == self.flags[-1].data_ptr()
+        return (self.code,)
+
+    def flag(self, size, dtype, pin_memory):
+        """Memory that the device can read."""
+        self.flags.append(torch.tensor([0] * size, dtype=dtype))
+        return self.flags[-1]
+
+    def opened(self):
+        """Whether the value is there."""
+        return self.flags[-1].tolist() == [1]
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """No stream waits here: what would be computed later is computed at once."""
+    made = Gate()
+    monkeypatch.setattr(held_calls, "torch", SimpleNamespace(zeros=made.flag, int32=torch.int32, cuda=torch.cuda))
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: SimpleNamespace(cuda_stream=0))
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(held_calls, "driver", made)
+    monkeypatch.setattr(cuda.CudaSide, "_poison", lambda self, calls: None)
+    return made
+
+
+def test_held_calls_are_released_once_and_a_loop_comes_after_them(gate):
+    side, opened = side_of(Told(), constant=True), []
+    side._arguments = lambda offsets: opened.append(gate.opened()) or [torch.full((3,), float(offsets[0]))]
+    side.parameters(TakeParameters(offsets=[1]))
+    side.run(RunOnDevice(calls=((2,), (3,)), how=Clocking(clock="hold")))
+    assert opened == [False, False]
+    side.run(RunOnDevice(calls=((2,), (3,)), how=Clocking(clock="replay")))
+    assert gate.opened()
+    assert [[t.tolist() for t in result] for result in side._results] == [[[202.0] * 3], [[303.0] * 3]]
+    assert side._held is None
+
+
+def test_calls_that_raise_are_not_held(gate):
+    def fails(index):
+        assert not gate.opened()
+        raise ValueError("no launch")
+
+    with pytest.raises(ValueError, match="no launch"):
+        held_calls.HeldCalls(fails, 2)
+    assert gate.opened()
+
+
+def test_a_device_whose_streams_cannot_wait_holds_nothing(gate):
+    gate.code = cuda_driver.CUresult.CUDA_ERROR_NOT_SUPPORTED
+    with pytest.raises(MachineError, match="refused"):
+        held_calls.HeldCalls(lambda i: i, 2)
 
 
 def test_a_call_without_parameters_leaves_them_as_they_are():

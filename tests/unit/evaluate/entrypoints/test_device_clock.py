@@ -1,7 +1,5 @@
 """What is done round each timed call, in which order, without a device."""
 
-import threading
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -13,10 +11,10 @@ from kernelwright.evaluate.sandbox.messages.calls import Clocking
 
 
 class Event:
-    """An event that writes itself down; a pair is always 12.5 us apart."""
+    """An event that writes itself down; a pair is always 12.5 us apart, unless another is said to follow later."""
 
-    def __init__(self, log):
-        self.log = log
+    def __init__(self, log, followed_ms=0.0125):
+        self.log, self.followed_ms = log, followed_ms
 
     def record(self):
         self.log.append("event")
@@ -25,7 +23,7 @@ class Event:
         self.log.append("wait for it")
 
     def elapsed_time(self, other):
-        return 0.0125
+        return self.followed_ms
 
 
 @pytest.fixture
@@ -42,7 +40,7 @@ def log(monkeypatch):
 
     clock = DeviceClock.__new__(DeviceClock)
     clock._flush = Flush()
-    clock._watched = False
+    clock._watched, clock._whole = False, None
     clock._spin = lambda cycles: done.append(f"spin {cycles}")
     monkeypatch.setattr(device_clock, "_clocks", {False: clock, True: clock})
     monkeypatch.setattr(torch.cuda, "Event", lambda enable_timing: Event(done))
@@ -59,7 +57,7 @@ def test_each_call_meets_an_idle_device_a_flushed_cache_and_a_spin(log):
     assert clocks.each_ns == (12_500, 12_500)
     assert clocks.ns == 25_000
     around = ["wait", "reset", "write", "read", "spin 198", "event"]
-    after = ["event", "wait for it"]
+    after = ["event", "event", "wait for it"]
     assert log == ["wait", *around, "call 1", *after, *around, "call 2", *after]
 
 
@@ -71,7 +69,7 @@ def test_a_call_takes_its_parameters_before_anything_of_it_is_timed(log):
     assert clocks.each_ns == (12_500, 12_500)
     assert clocks.beside_ns > 0
     around = ["wait", "wait", "reset", "write", "read", "spin 198", "event"]
-    after = ["event", "wait for it"]
+    after = ["event", "event", "wait for it"]
     assert log == ["wait", "take 1", *around, "call 1", *after, "take 2", *around, "call 2", *after]
 
 
@@ -94,67 +92,52 @@ def test_a_device_that_cannot_reset_persisting_lines_is_an_error_unless_it_has_n
         device_clock.clocked(lambda i: i, 1, Clocking(clock="each"))
 
 
+class Streams:
+    """What follows a call, in microseconds: until the device is free, behind nothing too, and until the host sees that."""
+
+    def __init__(self):
+        self.device_us, self.idle_us, self.host_us = 4.0, 4.0, 8.0
+
+
 @pytest.fixture
-def waits(log, monkeypatch):
-    """How long the device is waited for, in nanoseconds: directly behind an event and otherwise."""
-    device_clock.the_clock(watched=True)._watched = True
-    taken, now = SimpleNamespace(behind=1000, otherwise=1000), [0]
+def behind(log, monkeypatch):
+    """A clock of foreign host code. Every wait takes as long as the host's look at the device."""
+    clock, found, now = device_clock.the_clock(watched=True), Streams(), [0]
+    clock._watched, clock._whole = True, SimpleNamespace(gather=lambda: log.append("gather"))
+
+    def free_ns(events):
+        return round(1000 * (found.device_us if "call" in log else found.idle_us))
 
     def wait():
-        now[0] += taken.behind if log[-1:] == ["wait for it"] else taken.otherwise
-        log.append("wait")
+        now[0] += round(found.host_us * 1000)
 
+    monkeypatch.setattr(device_clock.Events, "free_ns", property(free_ns))
     monkeypatch.setattr(torch.cuda, "synchronize", wait)
     monkeypatch.setattr(torch.cuda, "_sleep", lambda cycles: None)
     monkeypatch.setattr(device_clock.time, "perf_counter_ns", lambda: now[0])
-    return taken
+    return found
 
 
-def test_what_another_stream_of_foreign_host_code_still_does_is_part_of_the_call(waits):
-    def call(index):
-        waits.behind += 400_000
-
-    _, clocks = device_clock.clocked(call, 1, Clocking(clock="each"))
-    assert clocks.each_ns == (12_500 + 400_000,)
-
-
-@pytest.mark.parametrize("otherwise", [1000, 28_000])
-def test_waiting_for_an_idle_device_is_no_part_of_the_call(waits, otherwise):
-    """Behind a call that takes longer than behind nothing, on some machines."""
-    waits.behind, waits.otherwise = 28_000, otherwise
-    _, clocks = device_clock.clocked(lambda i: i, 3, Clocking(clock="each"))
-    assert clocks.each_ns == (12_500,) * 3
-
-
-@pytest.fixture
-def spin(monkeypatch):
-    """A spin of a device that begins it in a thread of its own, 10 ms later; and what was launched."""
-    launched, zeros = [], torch.zeros
-
-    def compiled(source, name):
-        def kernel(grid, block, args):
-            launched.append((grid, block, args[0]))
-            threading.Timer(0.01, args[1].fill_, (1,)).start()
-
-        return kernel
-
-    device = SimpleNamespace(multi_processor_count=3, max_threads_per_multi_processor=2048)
-    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda number: device)
-    monkeypatch.setattr(torch.cuda, "_compile_kernel", compiled)
-    monkeypatch.setattr(torch, "zeros", lambda *size, dtype, pin_memory: zeros(*size, dtype=dtype))
-    return device_clock._everywhere(), launched
+@pytest.mark.parametrize(
+    ("told", "us"),
+    [
+        ({}, 0),
+        ({"device_us": 404}, 400),
+        ({"host_us": 300}, 300),
+        ({"device_us": 404, "host_us": 300}, 700),
+        ({"device_us": 30, "idle_us": 30}, 0),  # a device that takes long to be free
+        ({"host_us": 40}, 0),  # a host that looks late
+        ({"device_us": 8.9}, 0),
+    ],
+)
+def test_what_other_streams_of_foreign_host_code_still_do_is_part_of_the_call(log, behind, told, us):
+    vars(behind).update(told)
+    _, clocks = device_clock.clocked(lambda i: log.append("call"), 3, Clocking(clock="each"))
+    assert clocks.each_ns == (12_500 + 1000 * us,) * 3
+    assert log[-4:] == ["event", "gather", "event", "wait for it"]
 
 
-def test_foreign_host_code_is_called_when_the_spin_has_every_thread(spin):
-    begin, (spinning, launched) = time.perf_counter(), spin
-    for _ in range(2):
-        spinning(198)
-    assert time.perf_counter() - begin >= 0.02
-    assert launched == [((12, 1, 1), (512, 1, 1), 198)] * 2
-
-
-def test_a_spin_that_does_not_begin_is_not_waited_for_for_ever(spin, monkeypatch):
-    monkeypatch.setattr(device_clock, "BEGINS_NS", 1000)
-    spin[0](198)
-    assert len(spin[1]) == 1
+def test_nothing_is_looked_for_where_that_is_switched_off(log, behind):
+    behind.device_us, behind.host_us = 404, 300
+    _, clocks = device_clock.clocked(lambda i: log.append("call"), 1, Clocking(clock="each", off=("watched",)))
+    assert clocks.each_ns == (12_500,)

@@ -102,8 +102,17 @@ class CudaCandidateProcess(CandidateProcess):
         """
         self.ask(RunOnDevice(calls=calls, how=Clocking(clock="capture")))
 
+    def hold(self, calls: Sequence[Sequence[int]], limit_s: float) -> None:
+        """Queue these calls, none of which begins before `replay`, with the parameters that it was given last.
+
+        Raises:
+            ChildSlowError: they wait for the device, which waits for them.
+            as `ask`.
+        """
+        self.ask(RunOnDevice(calls=calls, how=Clocking(clock="hold")), limit_s)
+
     def replay(self, calls: Sequence[Sequence[int]]) -> Ran:
-        """The captured calls on what lies at their places now, or a loop of them where they could not be captured.
+        """The held or captured calls on what lies at their places now, or a loop of them where they could not be captured.
 
         No calls: what an empty question takes.
 

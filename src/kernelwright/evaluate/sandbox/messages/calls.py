@@ -90,9 +90,10 @@ class RanInTurn(Reply):
 class Clocking(Record):
     """How calls on a device are timed."""
 
-    clock: Literal["none", "each", "waiting", "overhead", "capture", "replay"] = "none"
+    clock: Literal["none", "each", "waiting", "overhead", "capture", "hold", "replay"] = "none"
     """`each` call by itself, `waiting` for the device after every call; `overhead`: as `each`, of a kernel that does
-    nothing. `capture`: all calls become one CUDA graph, and `replay` runs the last one, whatever calls it is given."""
+    nothing. `capture`: all calls become one CUDA graph; `hold`: all are queued, and none begins. `replay` runs what was
+    captured or held last, whatever calls it is given."""
     busy_ns: int = 0
     """How long the device is kept busy before a call."""
     watched: bool = False

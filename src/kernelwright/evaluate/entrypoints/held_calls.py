@@ -1,0 +1,57 @@
+"""Calls that are all queued before any begins: the stream waits at a gate until this process's host opens it.
+
+Host code that cannot be captured into a graph, such as a launch on the legacy stream, hides behind the gate. Between the
+queueing and the opening the grader writes the calls' inputs, so that whatever begins sooner computes from others. Runs inside
+children.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+import torch
+from cuda.bindings import driver
+
+from kernelwright.evaluate.sandbox.cuda_arena import check
+from kernelwright.evaluate.sandbox.messages.calls import Clocked
+
+T = TypeVar("T")
+
+
+class HeldCalls(Generic[T]):
+    """The calls of one question; their `results` are computed when they are released."""
+
+    def __init__(self, calling: Callable[[int], T], calls: int) -> None:
+        """Queue them.
+
+        Raises:
+            MachineError: this device's streams cannot wait for a value in memory.
+            Exception: a call raised; nothing is held any more.
+        """
+        flag = torch.zeros(1, dtype=torch.int32, pin_memory=True)
+        self._flag, self._open = flag, flag.numpy()
+        stream = torch.cuda.current_stream().cuda_stream
+        equal = driver.CUstreamWaitValue_flags.CU_STREAM_WAIT_VALUE_EQ
+        check(driver.cuStreamWaitValue32(stream, flag.data_ptr(), 1, equal))
+        try:
+            self.results: Sequence[T] = [calling(i) for i in range(calls)]
+        except BaseException:
+            self._open[0] = 1
+            raise
+
+    def release(self) -> Clocked:
+        """Compute what lies at the calls' places now."""
+        begin = time.perf_counter_ns()
+        self._open[0] = 1
+        torch.cuda.synchronize()
+        return Clocked(ns=time.perf_counter_ns() - begin)
+
+
+def aside() -> Clocked:
+    """A kernel that does nothing, on a stream of its own: no gate keeps it."""
+    begin = time.perf_counter_ns()
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(0)
+    stream.synchronize()
+    return Clocked(ns=time.perf_counter_ns() - begin)
