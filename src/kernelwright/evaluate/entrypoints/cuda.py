@@ -180,7 +180,7 @@ class CudaSide:
 
     def run(self, command: messages.RunOnDevice) -> messages.Clocked:
         """Call the model once for every list of offsets; results stay on the device until the next run."""
-        if command.how.clock == "replay":
+        if command.how.clock in ("replay", "release", "loop"):
             return self._replayed(command)
         if command.how.clock == "hold":
             return self._hold(command.calls)
@@ -225,22 +225,21 @@ class CudaSide:
         return messages.Clocked(ns=0)
 
     def _replayed(self, command: messages.RunOnDevice) -> messages.Clocked:
-        """What was held, or the captured calls once more, or a loop of them where they could not be.
+        """The captured calls, the held ones, or a loop of them.
 
         Without any, a kernel that does nothing, past the gate: the device turns to this process for it.
         """
         if not command.calls:
             return aside()
-        if self._held is not None:
-            held, self._held = self._held, None
-            self._results = [plain(r) for r in held.results]
-            return held.release()
-        if self._graph is None:
+        if command.how.clock == "loop":
             # Nothing is poisoned, nor an argument made: inputs are new, and the loop's time is to be that of its calls.
             self._results = []
             return self._computed(self._calling(self._kept), self._kept, messages.Clocking())
-        self._results = [plain(r) for r in self._graph.results]
-        return self._graph.replay()
+        made = self._graph if command.how.clock == "replay" else self._held
+        if made is None:
+            raise RuntimeError("there are no such calls")
+        self._results = [plain(r) for r in made.results]
+        return made.run()
 
     def export(self, command: messages.Export) -> messages.Exported:
         """Copy the last results to the outbox."""

@@ -19,7 +19,6 @@ Results go to the outbox after the clock. Runs inside children.
 import time
 from collections.abc import Callable, Sequence
 from functools import cache
-from statistics import median
 
 import torch
 from cuda.bindings import driver
@@ -37,7 +36,7 @@ SLACK_NS = 5_000
 """Of another stream's work on the device, less than this is not seen; nor is it by the bound from outside."""
 HOST_SLACK_NS = 50_000
 """What the host may take to see that the device is idle: more of it is work."""
-IDLE_CALLS, IDLE_BUSY_NS = 5, 100_000
+IDLE_CALLS, IDLE_BUSY_NS = 5, 200_000
 """Calls that do nothing, of which it is learnt what the device takes to be free, and how long it spins before each."""
 UNSUPPORTED = driver.CUresult.CUDA_ERROR_NOT_SUPPORTED
 """A device without persisting lines has none to reset."""
@@ -108,12 +107,12 @@ class DeviceClock:
         return result, queued
 
     def _idle_ns(self, events: Events) -> int:
-        """What the device takes to be free behind a call that does nothing."""
+        """What the device takes to be free behind a call that does nothing, where the host does not queue too late."""
         found = []
         for _ in range(IDLE_CALLS):
             self._between(events, nothing, 0, IDLE_BUSY_NS)
             found.append(events.free_ns)
-        return int(median(found))
+        return min(found)
 
     def occupy(self, busy_ns: int) -> None:
         """Keep the device busy for so long: all of it, where host code is untrusted."""
@@ -211,9 +210,9 @@ class OneGraph:
             finally:
                 self._graph.capture_end()
         torch.cuda.current_stream().wait_stream(stream)
-        self.replay()
+        self.run()
 
-    def replay(self) -> Clocked:
+    def run(self) -> Clocked:
         """Compute what lies at the calls' places now."""
         begin = time.perf_counter_ns()
         self._graph.replay()

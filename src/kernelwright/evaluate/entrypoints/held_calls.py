@@ -39,7 +39,7 @@ class HeldCalls(Generic[T]):
             self._open[0] = 1
             raise
 
-    def release(self) -> Clocked:
+    def run(self) -> Clocked:
         """Compute what lies at the calls' places now."""
         begin = time.perf_counter_ns()
         self._open[0] = 1

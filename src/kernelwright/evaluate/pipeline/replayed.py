@@ -4,18 +4,19 @@ The device's events that time a call lie in the candidate's process, and it can 
 right results of inputs that come into being after the capture sooner than its work takes. So as many calls as there are places
 for become one CUDA graph, which leaves no host work between them; their inputs are written anew; the graph is replayed, and
 the grader's clock over that question, less an empty one, is an upper bound of what a call takes with warm caches. Events that
-tell of less than that have not timed the call. Where the calls cannot be captured, the bound is that of a loop of them, which
-its host code is part of: then there is no verdict that it does not bear out. Calls for which that is too much are queued
-behind a gate before their inputs are written, so that no host code is left either; one that waits for the device ends its
-process there.
+tell of less than that have not timed the call.
+
+Not all calls can be captured: host code may wait for the device, and what is launched on the legacy stream, as `<<<...>>>` is,
+runs while the graph is made and is no part of it, so that its replay is wrong. The bound is that of a loop of them then, which
+its host code is part of: there is no verdict that it does not bear out. Where that is too much, they are queued behind a gate
+before their inputs are written, so that no host code is left either; one that waits for the device ends its process there.
 
 The last questions to a candidate: a capture that fails may leave its process in any state.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.clock import Clock
@@ -34,6 +35,7 @@ from kernelwright.evaluate.sandbox.candidate_process import (
     TamperedError,
 )
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
+from kernelwright.evaluate.sandbox.messages.calls import Again
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
 from kernelwright.evaluate.timing.clock import Arm, Calls
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs
@@ -67,8 +69,8 @@ class Replayable(Protocol):
         """Queue these calls, none of which begins before `replay`."""
         ...
 
-    def replay(self, calls: Calls) -> Ran:
-        """The held or captured calls on what lies at their places now, or a loop of them where they could not be captured.
+    def replay(self, calls: Calls, how: Again) -> Ran:
+        """The captured or held calls, or a loop of those, on what lies at their places now.
 
         No calls: what an empty question takes.
         """
@@ -81,7 +83,7 @@ class Bound:
 
     us: float
     calls: int
-    made: Literal["captured", "held", "looped"]
+    how: Again
 
 
 def bounded(
@@ -106,8 +108,8 @@ def borne_out(outcome: Measured, bound: Bound) -> Evaluation:
     latency_us = outcome.timing.latency_us
     if bound.us <= allowed_us(latency_us, bound.calls):
         return outcome
-    if bound.made != "captured":
-        host = ", host work included" if bound.made == "looped" else ""
+    if bound.how != "replay":
+        host = ", host work included" if bound.how == "loop" else ""
         return _unsettled(outcome, f"bound from outside: {bound.us:.1f} us a call{host}", bound.us)
     evidence = (
         f"its events say {latency_us:.1f} us a call; {bound.calls} calls as one graph, on inputs that came after it, take "
@@ -140,22 +142,25 @@ def _bound(trial: Trial, process: CandidateProcess, fresh: FreshInputs, latency_
     places = fresh.windows(max(1, min(session.most_calls(), session.layout.spare)))
     process.take_parameters(session.timed_parameters())
     session.load_parameters(session.timed_parameters())
-    check = TimedOutputCheck(trial, session.reference, TimedResults(session))
     inputs = [offsets[: len(session.inputs)] for offsets in places]
     enough_us = allowed_us(latency_us, len(places))
-    measure = partial(_quickest_us, check, process, fresh, places, enough_us)
+
+    def measured(how: Again) -> Bound:
+        check = TimedOutputCheck(trial, session.reference, TimedResults(session))
+        return Bound(_quickest_us(check, process, fresh, places, enough_us, how), len(places), how)
+
     try:
         process.capture(inputs)
-    except ChildRaisedError:
-        looped = Bound(measure(hold=False), len(places), "looped")
-        return looped if looped.us <= enough_us else _held(looped, measure)
-    return Bound(measure(hold=False), len(places), "captured")
+        return measured("replay")
+    except (ChildRaisedError, TimedOutputWrongError):
+        looped = measured("loop")
+    return looped if looped.us <= enough_us else _held(looped, measured)
 
 
-def _held(looped: Bound, measure: Callable[..., float]) -> Bound:
+def _held(looped: Bound, measured: Callable[[Again], Bound]) -> Bound:
     """The bound of the same calls without the host's work, where they can be queued ahead and that is less."""
     try:
-        return min(looped, Bound(measure(hold=True), looped.calls, "held"), key=lambda bound: bound.us)
+        return min(looped, measured("release"), key=lambda bound: bound.us)
     except NOT_CAPTURED:
         return looped
 
@@ -166,7 +171,7 @@ def _quickest_us(
     fresh: FreshInputs,
     places: Calls,
     enough_us: float,
-    hold: bool,
+    how: Again,
 ) -> float:
     """Microseconds of one call at the quickest of some rounds, each on inputs of its own and with results that are right."""
     assert isinstance(process, Replayable)
@@ -174,14 +179,14 @@ def _quickest_us(
     found: list[int] = []
     inputs = [offsets[: len(session.inputs)] for offsets in places]
     while len(found) < ROUNDS or (least > enough_us and len(found) < MORE_ROUNDS):
-        if hold:
+        if how == "release":
             process.hold(inputs, HELD_S)
         fresh.refill(places)
         check.places = places
         check.look(Arm("eager", session.reference), session.reference.run(inputs, checked=True, variant="eager"))
         # Just before, so that the device need not turn to this process within the time that counts.
-        empty.append(process.replay([]).outside_ns)
-        ran = process.replay(inputs)
+        empty.append(process.replay([], how).outside_ns)
+        ran = process.replay(inputs, how)
         check.look(Arm("candidate", process), ran)
         check.compare()
         found.append(ran.outside_ns)

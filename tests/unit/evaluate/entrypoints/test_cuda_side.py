@@ -66,7 +66,7 @@ def test_calls_that_cannot_be_captured_are_replayed_as_a_loop_of_the_same_argume
     with pytest.raises(RuntimeError, match="legacy stream"):
         side.run(RunOnDevice(calls=((2,), (3,)), how=Clocking(clock="capture")))
     for _ in range(2):
-        side.run(RunOnDevice(calls=((2,), (3,)), how=Clocking(clock="replay")))
+        side.run(RunOnDevice(calls=((2,), (3,)), how=Clocking(clock="loop")))
         assert [[t.tolist() for t in result] for result in side._results] == [[[202.0] * 3], [[303.0] * 3]]
     assert made == [(2,), (3,)]
 
@@ -105,16 +105,15 @@ def gate(monkeypatch):
     return made
 
 
-def test_held_calls_are_released_once_and_a_loop_comes_after_them(gate):
+def test_held_calls_begin_when_they_are_released(gate):
     side, opened = side_of(Told(), constant=True), []
     side._arguments = lambda offsets: opened.append(gate.opened()) or [torch.full((3,), float(offsets[0]))]
     side.parameters(TakeParameters(offsets=[1]))
     side.run(RunOnDevice(calls=((2,), (3,)), how=Clocking(clock="hold")))
     assert opened == [False, False]
-    side.run(RunOnDevice(calls=((2,), (3,)), how=Clocking(clock="replay")))
+    side.run(RunOnDevice(calls=((2,), (3,)), how=Clocking(clock="release")))
     assert gate.opened()
     assert [[t.tolist() for t in result] for result in side._results] == [[[202.0] * 3], [[303.0] * 3]]
-    assert side._held is None
 
 
 def test_calls_that_raise_are_not_held(gate):

@@ -1,9 +1,12 @@
 """What becomes of a time that events in the candidate's process tell, beside a bound from outside."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from kernelwright.evaluate.pipeline import replayed
 from kernelwright.evaluate.pipeline.replayed import Bound, borne_out
+from kernelwright.evaluate.pipeline.timed_output_check import TimedOutputWrongError
 from kernelwright.evaluate.sandbox.child import ChildSlowError
 from kernelwright.records.measure import Ratio
 from kernelwright.testing.samples import sample_measured
@@ -22,7 +25,7 @@ def told(us):
     ("events", "outside", "outcome"), [(1.3, 64.0, "suspect"), (64.0, 66.0, "measured"), (3.0, 9.0, "measured")]
 )
 def test_events_that_tell_of_less_than_captured_calls_take_are_suspect(events, outside, outcome):
-    found = borne_out(told(events), Bound(outside, calls=16, made="captured"))
+    found = borne_out(told(events), Bound(outside, calls=16, how="replay"))
     assert found.outcome == outcome
     if outcome == "suspect":
         assert found.because == "clock_disagrees"
@@ -30,24 +33,96 @@ def test_events_that_tell_of_less_than_captured_calls_take_are_suspect(events, o
 
 
 def test_where_nothing_can_be_captured_a_verdict_must_hold_for_the_bound():
-    slow, quick = (borne_out(told(10.0), Bound(us, calls=16, made="looped")) for us in (60.0, 12.0))
+    slow, quick = (borne_out(told(10.0), Bound(us, calls=16, how="loop")) for us in (60.0, 12.0))
     assert {v.verdict for v in slow.timing.versus} == {"inconclusive"}
     assert "host work included" in slow.timing.missing[-1]
     assert {v.verdict for v in quick.timing.versus} == {"faster"}
 
 
 @pytest.mark.parametrize(
-    ("held", "us", "made"), [(30.0, 30.0, "held"), (70.0, 60.0, "looped"), (ChildSlowError(5.0), 60.0, "looped")]
+    ("held", "us", "how"), [(30.0, 30.0, "release"), (70.0, 60.0, "loop"), (ChildSlowError(5.0), 60.0, "loop")]
 )
-def test_calls_that_can_be_queued_ahead_are_bound_without_the_host_s_work(held, us, made):
-    def measure(hold):
-        assert hold
+def test_calls_that_can_be_queued_ahead_are_bound_without_the_host_s_work(held, us, how):
+    def measured(asked):
         if isinstance(held, Exception):
             raise held
-        return held
+        return Bound(held, 16, asked)
 
-    found = replayed._held(Bound(60.0, calls=16, made="looped"), measure)
-    assert (found.us, found.made) == (us, made)
+    found = replayed._held(Bound(60.0, calls=16, how="loop"), measured)
+    assert (found.us, found.how) == (us, how)
     told_us = borne_out(told(2.0), found).timing.missing[-1]
     assert f"{us:.1f} us a call" in told_us
-    assert ("host work included" in told_us) == (made == "looped")
+    assert ("host work included" in told_us) == (how == "loop")
+
+
+class Process:
+    """A candidate whose calls take so long each way, or are wrong that way; and what it was asked."""
+
+    def __init__(self, **us):
+        self.us, self.asked = us, []
+
+    def take_parameters(self, offsets):
+        self.parameters = offsets
+
+    def capture(self, calls):
+        self.asked.append("capture")
+
+    def hold(self, calls, limit_s):
+        self.asked.append("hold")
+
+    def replay(self, calls, how):
+        self.asked.append(how)
+        return SimpleNamespace(outside_ns=int(1000 * len(calls) * (self.us[how] or 1)) + 10_000, how=how)
+
+
+@pytest.fixture
+def bound(monkeypatch):
+    """The bound of a process beside a reference that is always right."""
+
+    class Check:
+        def __init__(self, trial, reference, results):
+            self.seen, self.us, self.trial = [], trial.us, trial
+
+        def look(self, arm, ran):
+            self.seen.append(getattr(ran, "how", None))
+
+        def compare(self):
+            if self.us.get(self.seen[-1], 1.0) is None:
+                raise TimedOutputWrongError("x differs")
+
+    def of(process):
+        session = SimpleNamespace(
+            most_calls=lambda: 16, layout=SimpleNamespace(spare=20), timed_parameters=tuple, inputs=("x",),
+            load_parameters=lambda offsets: None, reference=SimpleNamespace(run=lambda *how, **more: None),
+        )  # fmt: skip
+        fresh = SimpleNamespace(windows=lambda calls: [(i,) for i in range(calls)], refill=lambda places: None)
+        return replayed._bound(SimpleNamespace(session=session, us=process.us), process, fresh, 10.0)
+
+    monkeypatch.setattr(replayed, "TimedOutputCheck", Check)
+    monkeypatch.setattr(replayed, "TimedResults", lambda session: None)
+    return of
+
+
+def test_a_graph_that_is_right_is_the_bound(bound):
+    process = Process(replay=11.0)
+    found = bound(process)
+    assert (found.how, round(found.us)) == ("replay", 11)
+    assert "loop" not in process.asked
+
+
+def test_a_graph_without_the_kernels_is_no_bound(bound):
+    """What is launched on the legacy stream runs while the graph is made, and is no part of it."""
+    found = bound(Process(replay=None, loop=12.0))
+    assert (found.how, round(found.us)) == ("loop", 12)
+
+
+def test_a_loop_that_takes_too_long_is_queued_ahead(bound):
+    process = Process(replay=None, loop=40.0, release=12.0)
+    found = bound(process)
+    assert (found.how, round(found.us)) == ("release", 12)
+    assert process.asked[-3:] == ["hold", "release", "release"]
+
+
+def test_a_loop_that_is_wrong_bounds_nothing(bound):
+    with pytest.raises(TimedOutputWrongError):
+        bound(Process(replay=None, loop=None))

@@ -28,6 +28,7 @@ from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.cuda_arena import LINE, CudaArena
 from kernelwright.evaluate.sandbox.messages.base import Command
 from kernelwright.evaluate.sandbox.messages.calls import (
+    Again,
     ChoosePlan,
     Clocked,
     Clocking,
@@ -111,8 +112,8 @@ class CudaCandidateProcess(CandidateProcess):
         """
         self.ask(RunOnDevice(calls=calls, how=Clocking(clock="hold")), limit_s)
 
-    def replay(self, calls: Sequence[Sequence[int]]) -> Ran:
-        """The held or captured calls on what lies at their places now, or a loop of them where they could not be captured.
+    def replay(self, calls: Sequence[Sequence[int]], how: Again) -> Ran:
+        """The calls that were captured or held, or a loop of those that should have been, on what lies at their places now.
 
         No calls: what an empty question takes.
 
@@ -120,7 +121,7 @@ class CudaCandidateProcess(CandidateProcess):
             as `ask`.
         """
         self.calls += len(calls)
-        _, response = self._put(RunOnDevice(calls=calls, how=Clocking(clock="replay")))
+        _, response = self._put(RunOnDevice(calls=calls, how=Clocking(clock=how)))
         results = self._results(len(calls), "") if calls else ()
         return Ran(results, response.outside_ns, 1, response.cpu_ns)
 

@@ -87,13 +87,17 @@ class RanInTurn(Reply):
     results: Results = ()
 
 
+Again = Literal["replay", "release", "loop"]
+"""How calls are made that were prepared before their inputs were there: as a graph, from behind a gate, or one by one."""
+
+
 class Clocking(Record):
     """How calls on a device are timed."""
 
-    clock: Literal["none", "each", "waiting", "overhead", "capture", "hold", "replay"] = "none"
+    clock: Literal["none", "each", "waiting", "overhead", "capture", "hold", "replay", "release", "loop"] = "none"
     """`each` call by itself, `waiting` for the device after every call; `overhead`: as `each`, of a kernel that does
-    nothing. `capture`: all calls become one CUDA graph; `hold`: all are queued, and none begins. `replay` runs what was
-    captured or held last, whatever calls it is given."""
+    nothing. `capture`: all calls become one CUDA graph, which `replay` runs; `hold`: all are queued, and none begins before
+    `release`; `loop`: the calls of `capture` once more, one by one. Whatever calls these three are given, it is those."""
     busy_ns: int = 0
     """How long the device is kept busy before a call."""
     watched: bool = False
