@@ -12,7 +12,7 @@ without it: they run in a process of their own, which is started again.
 | forms | 2 min | the same with modules in other forms: docstrings, nested calls, methods, other names |
 | cooler | 2 min | the same tasks at a lower temperature: what sharpening alone would gain |
 | grpo | 12 min | the referee's verdicts as reward, on other held-out families; the share of time that the trainer waits |
-| after | 2 min | the same tasks as before, other random numbers |
+| after, forms_after | 4 min | the same tasks as before, and as in `forms`, other random numbers |
 | cheats | 1 min | kernels that hack the reward, under the full referee, and without its poison and hack filters |
 | mse | 2 min | the poster's MSE loss, the same in the form of training modules, and a small one, by the policy, timed |
 | pairs | 1 min | the author's kernels of --revalidate training pairs: what share of the pairs is right here |
@@ -25,7 +25,8 @@ are fine-tuned already, such as src/kernelwright/models/kernelwright-small, and 
 they scored before GRPO (results/train-grpo-many-…), and leaves `before` out. With `--interpreted`, GRPO's verdicts take
 `--grpo-workers` cores and no device; with `--interpret-measures` those of pass@k do too. A verdict that the referee could not
 reach is left out and counted; it is never a wrong one. `--grpo-seconds 0` leaves GRPO what a call has beside the measure
-after it. train_caches.py tells which --cache writes faster.
+after it. With `--restyle` GRPO practises on modules in other forms: a policy that has seen one form errs alike from module to
+module there. train_caches.py tells which --cache writes faster.
 The mid-end and ablations of its reward are train_midend.py.
 
 On one H200, in three calls (the third takes what the others left; with --restore they need not be of the same lease):
@@ -97,7 +98,16 @@ def options() -> argparse.Namespace:
     found.add_argument("--reward", default="correctness")
     found.add_argument("--loss", default="dapo")
     found.add_argument("--optimizer", choices=("adamw", "sgd"), default="adamw", help="of GRPO")
-    for flag in ("export", "dry-run", "shortest", "any-file", "interpreted", "interpret-measures", *LEARNING):
+    for flag in (
+        "export",
+        "dry-run",
+        "shortest",
+        "any-file",
+        "interpreted",
+        "interpret-measures",
+        "restyle",
+        *LEARNING,
+    ):
         found.add_argument(f"--{flag}", action="store_true")
     found.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     numbers = {

@@ -39,6 +39,15 @@ OTHER_FORM = 1000
 """A form of each held-out module that no training sample has."""
 
 
+BEFORE = {"after": ("gained", "before"), "forms_after": ("forms_gained", "forms")}
+"""Of a measure after GRPO: how the difference is called, and from which."""
+
+
+def restyled(sample: Sample, form: int) -> Sample:
+    """A sample with its module in another form."""
+    return sample.model_copy(update={"task": in_form(sample.task, form)})
+
+
 class Measures:
     """Measuring, over the samples at hand."""
 
@@ -59,7 +68,7 @@ class Measures:
     def heldout(self, form: int = 0) -> list[Sample]:
         """One sample for each held-out family that is measured, with its module in this form."""
         chosen = self.unseen(self.o.any_file)[: min(MEASURED, self.o.heldout)]
-        return [one.model_copy(update={"task": in_form(one.task, form)}) for one in chosen]
+        return [restyled(one, form) for one in chosen]
 
     def unseen(self, any_file: bool) -> list[Sample]:
         """One sample for each held-out family, by chance; or the first file's first, which have been measured longest.
@@ -97,8 +106,9 @@ class Measures:
             figures = {**kit.figures_of(found), "not_admitted": len(asked) - len(tasks), "drawn_s": drawn_s}
             figures |= {"temperature": temperature, "interpreted": bool(self.o.interpret_measures)}
             self.book.put(**{name: {**figures, "judged_s": time.monotonic() - since - drawn_s}})
-            if name == "after":
-                self.book.put(gained=kit.gained(self.book.document.get("before", {}), figures))
+            if name in BEFORE:
+                said, first = BEFORE[name]
+                self.book.put(**{said: kit.gained(self.book.document.get(first, {}), figures)})
             if "author" not in self.book.document:
                 kernels = [one.candidate for one in chosen]
                 self.book.put(

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import train_small_kit as kit
 from provenance import provenance
-from train_small_measures import INTERPRETED, MEASURED, OTHER_FORM, POLICY, Measures
+from train_small_measures import INTERPRETED, MEASURED, OTHER_FORM, POLICY, Measures, restyled
 
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
@@ -123,6 +123,7 @@ class Bench(Measures):
             "cooler": Stage(lambda: self.measure("cooler", "sft", temperature=COOLER), "sft", measure),
             "grpo": Stage(self.grpo, "sft", START_S + 100 + (0 if self.o.grpo_seconds else measure)),
             "after": Stage(lambda: self.measure("after", "grpo"), "grpo", measure),
+            "forms_after": Stage(lambda: self.measure("forms_after", "grpo", OTHER_FORM), "grpo", measure),
             "cheats": Stage(self.cheats, "", 90),
             "mse": Stage(self.mse, "sft", 100),
             "pairs": Stage(self.pairs, "", 60),
@@ -189,13 +190,14 @@ class Bench(Measures):
         """Modules for GRPO, of families that neither fine-tuning nor a measure has; of a tiny data set, any.
 
         Of as many by chance as there is time to look at, those of whose known kernel the model is neither sure nor ignorant:
-        where all replies are right, or none is, a group teaches nothing.
+        where all replies are right, or none is, a group teaches nothing. With `--restyle` each is in a form of its own.
         """
         measured = {one.family for any_file in (False, True) for one in self.unseen(any_file)[:MEASURED]}
         deep = [one for one in self.unseen(any_file=True) if one.depth >= DEEP and one.family not in measured]
-        drawn = kit.short(
-            model, random.Random(self.o.seed).sample(deep, min(self.o.candidates, len(deep))), self.o.max_new_tokens
-        )
+        draw = random.Random(self.o.seed)
+        drawn = kit.short(model, draw.sample(deep, min(self.o.candidates, len(deep))), self.o.max_new_tokens)
+        if self.o.restyle:
+            drawn = [restyled(one, draw.randrange(1, OTHER_FORM)) for one in drawn]
         sure = [math.exp(found) for found in kit.likelihoods(model, drawn)]
         unsure = [one for one, found in zip(drawn, sure, strict=True) if UNSURE[0] < found < UNSURE[1]]
         self.book.put(practice={"looked_at": len(drawn), "likelihood": fmean(sure or [0.0]), "unsure": len(unsure)})
