@@ -39,7 +39,7 @@ OPEN_TASKS = 40
 room on an 80 GB card. A task is dealt out to more than one worker only if all of them find room: one that was closed must be
 opened anew."""
 DEEP = 4
-"""Operations of a module that GRPO practises on, at least: fewer are nearly always right."""
+"""Operations of a module that GRPO practises on, at least: fewer are nearly always right, in the form that was taught."""
 UNSURE = (0.01, 0.7)
 """Between which the probability of the author's whole kernel lies, of modules that GRPO practises on."""
 COOLER = 0.5
@@ -193,7 +193,8 @@ class Bench(Measures):
         where all replies are right, or none is, a group teaches nothing. With `--restyle` each is in a form of its own.
         """
         measured = {one.family for any_file in (False, True) for one in self.unseen(any_file)[:MEASURED]}
-        deep = [one for one in self.unseen(any_file=True) if one.depth >= DEEP and one.family not in measured]
+        least = 1 if self.o.restyle else DEEP
+        deep = [one for one in self.unseen(any_file=True) if one.depth >= least and one.family not in measured]
         draw = random.Random(self.o.seed)
         drawn = kit.short(model, draw.sample(deep, min(self.o.candidates, len(deep))), self.o.max_new_tokens)
         if self.o.restyle:
