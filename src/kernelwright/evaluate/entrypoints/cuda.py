@@ -219,6 +219,7 @@ class CudaSide:
 
     def _hold(self, calls: Sequence[messages.Offsets]) -> messages.Clocked:
         """Queue the calls, none of which begins: their arguments too, some of which are copies of what is not there yet."""
+        self._results, self._graph, self._kept, self._held = [], None, (), None
         self._poison(len(calls))
         with torch.no_grad():
             self._held = HeldCalls(lambda i: self._called(self._arguments(calls[i])), len(calls))
@@ -233,7 +234,7 @@ class CudaSide:
             return aside()
         if command.how.clock == "loop":
             # Nothing is poisoned, nor an argument made: inputs are new, and the loop's time is to be that of its calls.
-            self._results = []
+            self._results, self._graph = [], None
             return self._computed(self._calling(self._kept), self._kept, messages.Clocking())
         made = self._graph if command.how.clock == "replay" else self._held
         if made is None:
