@@ -11,10 +11,10 @@ from kernelwright.evaluate.sandbox.messages.calls import Clocking
 
 
 class Event:
-    """An event that writes itself down; a pair is always 12.5 us apart, unless another is said to follow later."""
+    """An event that writes itself down; a pair is always 12.5 us apart."""
 
-    def __init__(self, log, followed_ms=0.0125):
-        self.log, self.followed_ms = log, followed_ms
+    def __init__(self, log):
+        self.log = log
 
     def record(self):
         self.log.append("event")
@@ -23,7 +23,7 @@ class Event:
         self.log.append("wait for it")
 
     def elapsed_time(self, other):
-        return self.followed_ms
+        return 0.0125
 
 
 @pytest.fixture
