@@ -39,6 +39,21 @@ def slow_reader(monkeypatch):
     monkeypatch.setattr(CppCandidateProcess, "run", late)
 
 
+def noticed(arms, source, name, because, **how):
+    """Judgements of twin, cheat and cheat without its defence, at the first try that is noticed, or at the last.
+
+    What else runs on the machine may leave a sample one call or a few, in which there is little to see. What is not
+    noticed is timed from outside like any other: it must have gained nothing.
+    """
+    for _ in range(AGAIN):
+        twin, caught, through = arms(source, name, **how)
+        if caught.outcome == "suspect":
+            assert caught.because == because
+            break
+        assert caught.timing.against("eager").speedup.low < NOISE * twin.timing.against("eager").speedup.high
+    return twin, caught, through
+
+
 @pytest.mark.defence("outside_clock")
 def test_a_clock_that_runs_slow(arms):
     source = (
@@ -55,9 +70,8 @@ def test_a_clock_that_runs_slow(arms):
     }
     """
     )
-    honest, caught, through = arms(source, "affine", also=("one_by_one",))
-    assert (caught.outcome, caught.because) == ("suspect", "clock_disagrees")
-    assert "its own clock misses" in caught.evidence
+    honest, caught, through = noticed(arms, source, "affine", "clock_disagrees", also=("one_by_one",))
+    assert caught.outcome == "measured" or "its own clock misses" in caught.evidence
     assert through.timing.latency_us < honest.timing.latency_us / 2
 
 
@@ -241,30 +255,18 @@ def test_a_time_that_is_simply_stated(arms):
     }
     """
     )
-    for _ in range(AGAIN):
-        twin, caught, through = arms(source, "affine", also=("floor", "one_by_one"))
-        assert through.timing.latency_us < 0.01
-        if caught.outcome == "suspect":
-            assert caught.because == "clock_disagrees"
-            return
-        # On a busy machine a sample may be one call, which is timed from outside alone.
-        assert caught.timing.against("eager").speedup.low < NOISE * twin.timing.against("eager").speedup.high
+    _, _, through = noticed(arms, source, "affine", "clock_disagrees", also=("floor", "one_by_one"))
+    assert through.timing.latency_us < 0.01
 
 
 @pytest.mark.defence("one_by_one")
 def test_the_calls_of_a_sample_as_one_batch(arms):
     """It finds the calls of its sample in the function that called it, and reads the weights once for eight of them.
 
-    Weights of its own for every call would make it wrong, so they stay the same here. What else runs on the machine may
-    leave a sample two or three calls: then there is little to share, and what is not noticed must have gained nothing.
+    Weights of its own for every call would make it wrong, so they stay the same here.
     """
     cheat, honest = ((OUTSIDER / f"{name}.cpp").read_text() for name in ("whole_sample", "recurrence_honest"))
     source = f"#if CHEAT\n{cheat}\n#else\n{honest}\n#endif\n".replace(" entry(", " kernel(")
     task = (OUTSIDER / "recurrence.py").read_text()
-    for _ in range(AGAIN):
-        twin, caught, _ = arms(source, "recurrence", task_source=task, also=("random_parameters", "floor"))
-        if caught.outcome == "suspect":
-            assert caught.because == "batched"
-            assert "computed together" in caught.evidence
-            return
-        assert caught.timing.against("eager").speedup.low < NOISE * twin.timing.against("eager").speedup.high
+    _, caught, _ = noticed(arms, source, "recurrence", "batched", task_source=task, also=("random_parameters", "floor"))
+    assert caught.outcome == "measured" or "computed together" in caught.evidence

@@ -19,6 +19,7 @@ from kernelwright.evaluate.session import nudge
 from kernelwright.evaluate.session.seeds import Seeds
 from kernelwright.evaluate.verify import compare, exact, finer, places, statistical
 from kernelwright.evaluate.verify.compare import Expectation, Expected
+from kernelwright.evaluate.verify.distributions import HUGE, InputDistribution
 from kernelwright.evaluate.verify.exact import Picked
 from kernelwright.evaluate.verify.finer import Finer, Lines
 from kernelwright.evaluate.verify.places import Parts
@@ -45,7 +46,7 @@ class CaseContext(Protocol):
     watching: set[str]
     """Variants of the reference that are ready to give back inner values."""
 
-    def allowed(self, output: int, reference_error: float, one_way: bool = False) -> float:
+    def allowed(self, output: int, reference_error: float, in_turn: int = 0) -> float:
         """What a candidate may err on an output that rounding decides."""
         ...
 
@@ -57,7 +58,7 @@ class CaseContext(Protocol):
         """Elements of the longest scan that this output depends on."""
         ...
 
-    def allowed_finer(self, output: int, eagers: Finer, one_way: bool = False) -> Finer:
+    def allowed_finer(self, output: int, eagers: Finer, in_turn: int = 0) -> Finer:
         """The same of stretches, lines and averages."""
         ...
 
@@ -109,8 +110,8 @@ class Seen:
     picked: Picked | None = None
     """The values that positions pick from, while the inputs of its case are in place."""
     sample: statistical.Draws | None = None
-    alike: bool = False
-    """Inputs have values that were not drawn: few different ones, or one far above the others."""
+    distribution: InputDistribution | None = None
+    """What was done to the inputs."""
 
 
 def observe(session: CaseContext, output: int, offsets: Offsets, wanted: torch.Tensor, eager: torch.Tensor) -> Seen:
@@ -145,7 +146,7 @@ def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expe
             return statistical.Sampled(seen.value, seen.sample, false_alarm, draws)
         case Ties(of="", dim=dim):
             return exact.Unordered(
-                seen.value, dim, seen.error, session.allowed(output, seen.error, _one_way(session, output, seen))
+                seen.value, dim, seen.error, session.allowed(output, seen.error, _in_turn(session, output, seen))
             )
         case Ties() as rule:
             assert seen.picked is not None
@@ -156,8 +157,8 @@ def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expe
         return exact.Stepped(seen.value, seen.error, k * max(session.base_error[output], seen.error), k=k)
     spec = session.task.workload.outputs[output]
     equal = (bitwise and seen.error == 0.0) or not spec.floating or spec.stepped
-    allowed = 0.0 if equal else session.allowed(output, seen.error, _one_way(session, output, seen))
-    fine = finer.ANY if equal else session.allowed_finer(output, seen.finer, _one_way(session, output, seen))
+    allowed = 0.0 if equal else session.allowed(output, seen.error, _in_turn(session, output, seen))
+    fine = finer.ANY if equal else session.allowed_finer(output, seen.finer, _in_turn(session, output, seen))
     return Expected(seen.value, seen.scale, seen.error, allowed, finer=fine, lines=session.lines(output))
 
 
@@ -212,9 +213,16 @@ def _watched(session: CaseContext, node: str, variant: str, offsets: Offsets) ->
     return session.results(variant, offsets)[nodes.index(node)]
 
 
-def _one_way(session: CaseContext, output: int, seen: Seen) -> bool:
-    """Whether an accumulator may round all terms the same way: they are alike, or vanish beside one."""
-    return seen.alike or compare.adds_exponentials(session.task.graph, output)
+def _in_turn(session: CaseContext, output: int, seen: Seen) -> int:
+    """Terms that an accumulator may round the same way, for they are alike or vanish beside one; 0: as often up as down.
+
+    Beside one huge element those of its whole lane vanish. That is asked of checked calls alone: what a timed call leaves
+    out must show, whatever was put among its inputs.
+    """
+    if seen.distribution == HUGE:
+        return compare.lane(session.reduction(output))
+    replaced = seen.distribution is not None and seen.distribution.replaces
+    return compare.ONE_BY_ONE if replaced or compare.adds_exponentials(session.task.graph, output) else 0
 
 
 def _of_picked(session: CaseContext, output: int, seen: Seen) -> float:
@@ -222,7 +230,7 @@ def _of_picked(session: CaseContext, output: int, seen: Seen) -> float:
     precision = max(floats, key=lambda d: EPSILON[d], default="float32")
     spec = TensorSpec(name="", shape=(), dtype=precision)
     # Each of two values that are compared errs.
-    floor = compare.floor(spec, session.reduction(output), session.scan(output), _one_way(session, output, seen))
+    floor = compare.floor(spec, session.reduction(output), session.scan(output), _in_turn(session, output, seen))
     return 4 * max(seen.error, session.base_error[output]) + floor
 
 

@@ -221,24 +221,24 @@ class Session:
         """Calls that one sample may hold."""
         return self.memory.most_calls()
 
-    def allowed(self, output: int, reference_error: float, one_way: bool = False) -> float:
-        """What a candidate may err on one output; `one_way`: sums may be rounded so (docs/referee.md)."""
+    def allowed(self, output: int, reference_error: float, in_turn: int = 0) -> float:
+        """What a candidate may err on one output; `in_turn`: terms rounded one way (docs/referee.md)."""
         spec = self.task.workload.outputs[output]
         if "calibrated" in self.policy.disabled:
             return 1e-2
         worst = max(self.base_error[output], reference_error)
         comparator = self.task.comparator(output)
         k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
-        return k * worst + compare.floor(spec, self.reduction(output), self.scan(output), one_way)
+        return k * worst + compare.floor(spec, self.reduction(output), self.scan(output), in_turn)
 
-    def allowed_finer(self, output: int, eagers: Finer, one_way: bool = False) -> Finer:
+    def allowed_finer(self, output: int, eagers: Finer, in_turn: int = 0) -> Finer:
         """What a candidate's stretches and averages may err (docs/referee.md); anything where they are not looked at."""
         if "calibrated" in self.policy.disabled or self.scan(output):
             return finer.ANY
         spec, comparator = self.task.workload.outputs[output], self.task.comparator(output)
         k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
         worst = eagers.or_more(self.base_finer[output])
-        floor = compare.floor(spec, self.reduction(output), one_way=one_way)
+        floor = compare.floor(spec, self.reduction(output), in_turn=in_turn)
         found = finer.allowed(spec, worst, k, floor, self.reduction(output))
         return found if output in self._coarse else Finer(local=found.local, lost=found.lost)
 
@@ -444,7 +444,7 @@ class Session:
         if not pieces.each_finite(eager):
             return Observed(distribution, offsets, (), "the eager reference is not finite")
         outputs = [
-            replace(expectations.observe(self, i, offsets, *pair), alike=distribution.replaces)
+            replace(expectations.observe(self, i, offsets, *pair), distribution=distribution)
             for i, pair in enumerate(zip(wanted, eager, strict=True))
         ]
         return Observed(distribution, offsets, tuple(outputs))

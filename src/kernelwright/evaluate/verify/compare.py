@@ -37,6 +37,9 @@ SERIAL = 4.0
 """Ulps for the root of a scan's length (`floor` says why)."""
 ONE_BY_ONE = 2048
 """Elements of a sum that one accumulator may take one after the other, before partial sums meet."""
+LANES, LONGEST_LANE = 32, 1 << 15
+"""Accumulators of a dot product as libraries and compilers write it (four vectors of eight at least), and elements of one of
+them beyond which its partial sums should have met."""
 LONGEST_SCAN = 1 << 20
 """Elements of a scan beyond which its floor grows no more: there it is half precision's rounding."""
 
@@ -150,14 +153,14 @@ def median_magnitude(magnitudes: torch.Tensor) -> torch.Tensor:
     return torch.where(magnitudes == 0, torch.nan, magnitudes).nanmedian(-1).values.nan_to_num(0.0)
 
 
-def floor(spec: TensorSpec, reduction: int, scan: int = 0, one_way: bool = False) -> float:
+def floor(spec: TensorSpec, reduction: int, scan: int = 0, in_turn: int = 0) -> float:
     """Ulps that rounding alone may cost, for a reduction over `reduction` elements; zero for integers.
 
     A reduction is accumulated in single precision at least: what it costs does not grow with the output's coarseness. Terms
     as they are drawn are rounded up as often as down, so that a tree of partial sums costs the logarithm of its length, and
     one accumulator hardly more; where they cancel, the reference is asked (`session/nudge.py`). Where terms are alike, or
-    small beside one as exponentials are, all are rounded `one_way`: each for up to half an ulp of the sum (Higham, Accuracy
-    and Stability of Numerical Algorithms, 4.2), a quarter on average.
+    small beside one as exponentials are, one accumulator rounds all that it takes `in_turn` the same way: each for up to half
+    an ulp of the sum (Higham, Accuracy and Stability of Numerical Algorithms, 4.2), a quarter on average.
     A scan over `scan` elements may be done one by one, since each partial result is asked for. Its n roundings, each
     uniform within half an ulp of the running value s, add up like a random walk (Higham and Mary 2019): a deviation of
     0.2 eps sqrt(n) rms(s), five of which are met among many elements; and rms(s) is up to four times what errors are
@@ -165,9 +168,14 @@ def floor(spec: TensorSpec, reduction: int, scan: int = 0, one_way: bool = False
     """
     own = EPSILON.get(spec.dtype, 0.0)
     serial = SERIAL * sqrt(min(scan, LONGEST_SCAN))
-    biased = (min(reduction, ONE_BY_ONE) - 1) / 4 if one_way else 0.0
+    biased = (min(reduction, in_turn) - 1) / 4
     rounded = max(2 * log2(max(reduction, 1)), biased, serial)
     return own * 4 + min(own, EPSILON["float32"]) * rounded
+
+
+def lane(reduction: int) -> int:
+    """Elements that one of a dot product's accumulators takes, of so many in all: beside one huge one the others vanish."""
+    return min(max(ONE_BY_ONE, reduction // LANES), LONGEST_LANE)
 
 
 def longest_reduction(graph: OpGraph, arguments: Sequence[TensorSpec]) -> int:

@@ -13,6 +13,7 @@ from kernelwright.evaluate.verify.compare import (
     error_of,
     floor,
     judge,
+    lane,
     longest_reduction,
     scale_of,
 )
@@ -93,8 +94,18 @@ def test_one_accumulator_may_err_one_way_where_terms_are_alike_and_only_there(co
     # In float32, one term after the other: torch adds rows up in parts.
     added = torch.from_numpy(np.add.accumulate(x.square().numpy(), axis=1)[:, -1])
     error = float(error_of(added, x.double().square().sum(1), 0.0).max())
-    assert floor(spec(), count) < error < floor(spec(), count, one_way=True)
-    assert floor(spec(), 1 << 30, one_way=True) == floor(spec(), ONE_BY_ONE, one_way=True) < 1e-4
+    assert floor(spec(), count) < error < floor(spec(), count, in_turn=ONE_BY_ONE)
+    assert floor(spec(), 1 << 30, in_turn=ONE_BY_ONE) == floor(spec(), ONE_BY_ONE, in_turn=ONE_BY_ONE) < 1e-4
+
+
+@pytest.mark.parametrize("lanes", [32, 128])
+def test_a_lane_of_a_dot_product_may_lose_what_vanishes_beside_one_huge_element(lanes):
+    x = 2 * torch.rand(1 << 20, generator=torch.Generator().manual_seed(lanes))
+    x[0] = 1e4
+    # No other square is more than half an ulp of the first. Every lane takes each so-many-th element, and the lanes meet last.
+    added = np.add.accumulate(x.square().view(-1, lanes).numpy(), axis=0)[-1].sum(dtype=np.float32)
+    error = float(error_of(torch.tensor(added), x.double().square().sum(), 0.0))
+    assert floor(spec(), len(x), in_turn=ONE_BY_ONE) < error < floor(spec(), len(x), in_turn=lane(len(x))) < 1e-3
 
 
 @pytest.mark.parametrize("count", [512, 2048])
