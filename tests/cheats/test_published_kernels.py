@@ -44,14 +44,14 @@ def names():
 def judge(warm_referee, published):
     loop, kernels = asyncio.new_event_loop(), {one.name: one for one in published.known_kernels("cpu")}
 
-    def judge(name, policy):
+    def judge(name, policy, effort="search", text=None):
         known = kernels[name]
         referee = warm_referee.under(policy)
         task = loop.run_until_complete(
             referee.admit(read_kernelbench(published.SET / "tasks" / f"{known.task}.py"), CPU)
         )
-        text = known.file.read_text()
-        found = loop.run_until_complete(referee.evaluate(task, parse_text(text, "cpu")))
+        text = text or known.file.read_text()
+        found = loop.run_until_complete(referee.evaluate(task, parse_text(text, "cpu"), effort))
         blank = PublishedKernel(name=name, origin=name, reference="", kernel=text)
         return known, AuditedKernel(key=name, published=blank, reason=reason_class(found), evaluation=found)
 
@@ -69,6 +69,43 @@ def test_a_search_refuses_a_module_that_cannot_be_given_the_parameters(judge):
     _, found = judge("products_packed", QUICK)
     assert found.reason == "build_failed"
     assert "load_reference" in found.evaluation.log
+
+
+BRIEF = CONSTANT.model_copy(update={"final_baselines": (), "final_blocks": 8, "final_seconds": 1})
+CLAMPED = """
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, width, out):
+        super().__init__()
+        self.linear, self.norm = nn.Linear(width, out), nn.LayerNorm(out)
+
+    def load_reference(self, state):
+        self.load_state_dict(state)
+        self.linear.weight.data.clamp_(-1, 1)
+
+    def forward(self, x):
+        return torch.relu(self.norm(self.linear(x)))
+"""
+"""Right with the weights of every case, which are small."""
+
+
+@pytest.mark.parametrize("name", [pytest.param("conv_folded", marks=pytest.mark.matrix), "norm_renamed", "norm_packed"])
+def test_a_final_bears_weights_that_are_worked_out_once(judge, name):
+    """A perturbation of constant weights comes before they are loaded: afterwards they may be folded or packed already."""
+    _, found = judge(name, BRIEF, "final")
+    assert found.evaluation.outcome == "measured", found.evaluation
+    told = next(probe for probe in found.evaluation.audit.probes if probe.name == "perturbation")
+    assert told.status == "passed"
+    assert ("constant parameters changed before it was loaded" in told.evidence) == (name != "norm_packed")
+
+
+def test_a_final_finds_constant_weights_that_are_taken_to_be_small(judge):
+    _, found = judge("norm_same", BRIEF, "final", CLAMPED)
+    assert found.reason == "incorrect: perturbation"
+    assert found.evaluation.evidence.startswith("loaded after ")
 
 
 @pytest.mark.matrix

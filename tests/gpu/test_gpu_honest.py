@@ -59,3 +59,36 @@ def test_a_tunable_is_set_from_outside(gpu):
     unknown = gpu.judge("mse", gpu_kernels.MSE, defines=(Define(name="NOWHERE", value=1),))
     assert unknown.outcome == "build_failed"
     assert "NOWHERE" in unknown.log
+
+
+PACKED = """
+import torch
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm = torch.nn.LayerNorm(width)
+        self.packed = None
+
+    def forward(self, x):
+        if self.packed is None:  # once: weights are constant
+            self.packed = torch.stack([self.norm.weight, self.norm.bias]).detach()
+        return torch.nn.functional.layer_norm(x, x.shape[-1:], self.packed[0], self.packed[1])
+"""
+HALF_PACKED = PACKED.replace(".detach()", ".detach().clamp(-6, 6)")
+
+
+@pytest.mark.parametrize(("source", "tier"), [(gpu_kernels.LAYER_NORM, 1), (PACKED, 2)], ids=["launched", "packed"])
+def test_a_final_changes_constant_weights_before_they_are_loaded(gpu, source, tier):
+    found = gpu.judge("layer_norm", source, effort="final", weights="constant")
+    assert found.outcome == "measured", found
+    assert found.tier == tier
+    told = next(probe for probe in found.audit.probes if probe.name == "perturbation")
+    assert told.status == "passed", told
+    assert "constant parameters changed before it was loaded" in told.evidence
+
+
+def test_a_final_finds_constant_weights_that_are_taken_to_be_small(gpu):
+    found = gpu.judge("layer_norm", HALF_PACKED, effort="final", weights="constant")
+    assert (found.outcome, found.because) == ("incorrect", "perturbation"), found

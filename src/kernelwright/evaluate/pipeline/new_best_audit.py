@@ -35,7 +35,9 @@ def audited(trial: Trial, clock: Clock, loaded: Loaded, outcome: Evaluation) -> 
         return outcome
     with trial.timed("promote"):
         subject = Subject(loaded.process, loaded.give)
-        return audit_new_best(trial, outcome, Scene(trial.session, subject, clock.busy()), loaded.instruments())
+        return audit_new_best(
+            trial, outcome, Scene(trial.session, subject, clock.busy(), loaded.again), loaded.instruments()
+        )
 
 
 def audit_new_best(trial: Trial, measured: Measured, scene: Scene, instruments: Instruments) -> Evaluation:

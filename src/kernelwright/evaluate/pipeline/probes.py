@@ -8,14 +8,14 @@ import itertools
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
 import torch
 
 from kernelwright.evaluate import float8, pieces
 from kernelwright.evaluate.backends.instruments import NotRunError, Offsets
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, TamperedError
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
 from kernelwright.evaluate.session import nudge
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session
@@ -66,6 +66,8 @@ class Scene:
     subject: Subject
     busy: Sequence[Callable[[], None]] = ()
     """As `Clock.busy`."""
+    again: Callable[[Case], CandidateProcess] | None = None
+    """As `Loaded.again`."""
 
     @property
     def certain(self) -> list[int]:
@@ -134,11 +136,21 @@ def perturbation(scene: Scene) -> str:
     session = scene.session
     if not ASSERTING.isdisjoint(node.op for node in session.task.graph.nodes):
         raise NotRunError("beyond what was drawn, its operations end the whole device's process")
-    offsets = session.cases[0].offsets
     structured = [i for i, s in enumerate(session.structures) if s.how != "mixed"]
     changeable = [i for i, spec in enumerate(session.tensors) if _changeable(spec) and i not in structured]
-    if not changeable:
+    constants = [i for i in changeable if i >= len(session.inputs) and session.weights != "fresh"]
+    given = [i for i in changeable if i not in constants]
+    if not given and not (constants and _may_load_again(scene)):
         raise NotRunError("no input has an element that can change alone")
+    told = [_in_turn(scene, given)] if given else []
+    if constants and _may_load_again(scene):
+        told.append(_all_at_once(scene, constants))
+    return "; ".join(told)
+
+
+def _in_turn(scene: Scene, changeable: Sequence[int]) -> str:
+    """Single elements of these tensors, one after another, in the process that is there."""
+    session, offsets = scene.session, scene.session.cases[0].offsets
     before = session.results("eager", offsets)
     seen, left_out = 0, 0
     chosen = list(itertools.islice(itertools.cycle(changeable), max(PERTURBATIONS, len(changeable))))
@@ -158,6 +170,42 @@ def perturbation(scene: Scene) -> str:
     if left_out == len(chosen):
         raise NotRunError("the reference is not finite where one element is changed")
     return f"{len(chosen) - left_out} single elements changed, {seen} of them to be seen in the reference's result"
+
+
+def _may_load_again(scene: Scene) -> bool:
+    """Whether parameters that are constant can be others: in a process that has met no others, where it can be given any."""
+    return scene.again is not None and scene.session.weights == "constant"
+
+
+def _all_at_once(scene: Scene, constants: Sequence[int]) -> str:
+    """Single elements of parameters that are constant, together: what is worked out of them is so once for each process."""
+    session, offsets = scene.session, scene.session.cases[0].offsets
+    chosen = list(itertools.islice(itertools.cycle(constants), max(PERTURBATIONS, len(constants))))
+    with ExitStack() as held:
+        told = [
+            held.enter_context(_changed(session, index, offsets[index], number % 2 == 1))
+            for number, index in enumerate(chosen)
+        ]
+        case = scene.case_at(offsets, REPLACED)
+        if case is None:
+            raise NotRunError("the reference is not finite where elements of its parameters are changed")
+        found = scene.wrong(case, _loaded_again(scene, case))
+    session.forget_parameters()
+    if found is not None:
+        raise ProbeFailedError("perturbation", f"loaded after {', '.join(told)}, {found.evidence}")
+    return f"{len(chosen)} elements of constant parameters changed before it was loaded"
+
+
+def _loaded_again(scene: Scene, case: Case) -> Results:
+    """What the candidate makes of a case in one more process."""
+    assert scene.again is not None
+    try:
+        with closing(scene.again(case)) as process:
+            return Subject(process).compute([case.offsets])[0]
+    except ChildRaisedError as error:
+        if error.full:
+            raise NotRunError("there is no room for it in one more process, with other constants") from None
+        raise
 
 
 def new_values(scene: Scene) -> str:

@@ -9,8 +9,8 @@ from kernelwright.evaluate.backends.host import hash_block
 from kernelwright.evaluate.backends.instruments import Instruments, NotRunError, Sanitized
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.new_best_audit import ablation, audit_new_best, own_share
-from kernelwright.evaluate.pipeline.probes import ProbeFailedError, Scene, perturbation
-from kernelwright.evaluate.sandbox.candidate_process import TamperedError
+from kernelwright.evaluate.pipeline.probes import ProbeFailedError, Scene, _loaded_again, perturbation
+from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Measured
@@ -288,6 +288,14 @@ def test_where_kernels_cannot_be_told_apart_forbidden_library_calls_are_presumed
     forbidden = judged(trial, Honest, Instruments(), library_calls="forbid")
     assert forbidden.outcome == "refused"
     assert "library calls are forbidden" in forbidden.reason
+
+
+def test_constants_that_find_no_room_in_one_more_process_are_not_changed():
+    def full(case):
+        raise ChildRaisedError("OutOfMemoryError", "CUDA out of memory")
+
+    with pytest.raises(NotRunError, match="no room"):
+        _loaded_again(SimpleNamespace(again=full), None)
 
 
 def test_no_element_is_changed_where_that_ends_the_device_s_process():
