@@ -23,6 +23,8 @@ from kernelwright.records.profile import Profile
 
 NO_KERNELS = "library calls are forbidden, and it has 0 kernels of its own: PyTorch does it all"
 """Why a candidate is refused where it may not leave the work to PyTorch."""
+BESIDE_EAGER = {"baselines": ("eager",), "final_baselines": (), "search_blocks": 12, "search_seconds": 1.0}
+"""How one more process is held against eager."""
 CloseOldest = Callable[[], bool]
 """Closes the session on this backend that was not asked for longest; False: there is none."""
 

@@ -2,7 +2,10 @@
 
 On a virtual machine of two cores two processes of one program differed by a tenth for life, and the interval of a program
 against itself excluded one in nine of twelve contests (docs/log.md, 2026-11-24). So before a CPU's verdict tells a small
-difference, eager is begun a few times more, once for a task: what these processes differ by, a verdict must exceed.
+difference, eager is begun a few times more, once for a task. What a verdict tells must exceed what these processes differ by,
+and by how much the reference's own differs from them, which is one of no such kind: it was 10 % faster than all of four that
+hardly differed. Some tasks have now and then a process that is a quarter faster than the rest; six need not have met it, so a
+module that is told is begun once more as well.
 
 On a GPU it is rarer: of 98 programs at full size four were told apart from themselves, by 2 to 7 % (docs/log.md,
 2026-11-25). Six processes do not fit beside tasks of gigabytes, so three are begun one after another there, each in a contest
@@ -14,11 +17,12 @@ kind: so a candidate whose difference is small is begun once more too, and what 
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 
 import numpy as np
 
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ran
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import FAILURES
 from kernelwright.evaluate.timing.clock import ROUNDS, SAMPLE_NS
@@ -26,12 +30,11 @@ from kernelwright.records.measure import Ratio
 
 TWINS = 6
 """Further processes of eager's program, all of a candidate's kind: the reference's own does other things between two calls."""
-RANGE_TO_PAIR = 1.82
-"""Times the range of six processes' log times: so far from the first of them, at most, lies a seventh in 99 of 100 cases, if
-they are normal. By simulation, which a unit test repeats: few processes say little of how far apart others are, and for a
-range of four the factor would be 3.03."""
+RANGE_TO_NEXT = 1.68
+"""Times the range of six processes' log times: so far from the middle of them, at most, lies a seventh in 99 of 100 cases, if
+they are normal. By simulation, which a unit test repeats: few processes say little of how far apart others are."""
 ONE_BY_ONE, RANGE_OF_FOUR = 3, 3.03
-"""Further processes on a GPU, and as above, for the range of these and eager's own."""
+"""Further processes on a GPU, and times the range of these and eager's own: so far from the first lies a fifth."""
 LARGE = 1.5
 """A ratio beyond this is told in any case: contests of a program with itself, under the whole referee, stayed within 1.25."""
 LARGE_ON_DEVICE = 1.25
@@ -71,7 +74,8 @@ def _looked_at(session: Session, begin: Begin) -> float:
     twins: list[CandidateProcess] = []
     try:
         twins.extend(begin() for _ in range(TWINS))
-        return spread_of(_times(session, twins))
+        own, *others = _times(session, [_Eager(session.reference), *twins])
+        return spread_of(own, others)
     except FAILURES:
         # What runs as a reference need not run as a candidate: nothing is known then.
         return 0.0
@@ -98,18 +102,34 @@ def beyond_range(logs: Sequence[float], times: float) -> float:
     return min(LARGE, float(np.exp(times * np.ptp(logs)))) - 1
 
 
-def spread_of(times: Sequence[Sequence[float]]) -> float:
-    """From the times of each of six processes, block by block, to what one more may differ by from the first, for life.
+def spread_of(eagers: Sequence[float], times: Sequence[Sequence[float]]) -> float:
+    """From the times of eager and of six processes, block by block, to what one more may differ by from eager, for life.
 
     A process counts by the median of its blocks, each beside what was usual in that block: what the machine drifts through
     is common to all.
     """
     logs = np.log(np.asarray(times))
-    own = np.median(logs - np.median(logs, axis=0), axis=1)
-    return beyond_range(own.tolist(), RANGE_TO_PAIR)
+    usual = np.median(logs, axis=0)
+    own, apart = np.median(logs - usual, axis=1), abs(float(np.median(np.log(np.asarray(eagers)) - usual)))
+    return min(LARGE, float(np.exp(apart + RANGE_TO_NEXT * np.ptp(own)))) - 1
 
 
-def _times(session: Session, processes: Sequence[CandidateProcess]) -> list[list[float]]:
+@dataclass(frozen=True)
+class _Eager:
+    """The reference's own process, asked as the others are."""
+
+    process: CandidateProcess
+    calls_at_once = None
+
+    def ready(self, calls: int) -> None:
+        """Nothing is poisoned there."""
+
+    def run(self, calls: Sequence[Sequence[int]], checked: bool) -> Ran:
+        """What eager takes for a sample."""
+        return self.process.run(calls, checked, variant="eager")
+
+
+def _times(session: Session, processes: Sequence[CandidateProcess | _Eager]) -> list[list[float]]:
     """Each process's blocks, on a case that all of them know: nobody here has an interest in its time."""
     calls = _sample(session, processes)
     found: list[list[float]] = [[] for _ in processes]
@@ -122,7 +142,7 @@ def _times(session: Session, processes: Sequence[CandidateProcess]) -> list[list
     return found
 
 
-def _sample(session: Session, processes: Sequence[CandidateProcess]) -> list[tuple[int, ...]]:
+def _sample(session: Session, processes: Sequence[CandidateProcess | _Eager]) -> list[tuple[int, ...]]:
     """As many calls as a sample of a benchmark holds, and all processes warm."""
     one = [session.cases[0].offsets]
     quickest = min(_warm(process, one) for process in processes)
@@ -130,7 +150,7 @@ def _sample(session: Session, processes: Sequence[CandidateProcess]) -> list[tup
     return one * max(1, min(most, round(SAMPLE_NS / quickest)))
 
 
-def _warm(process: CandidateProcess, calls: Sequence[Sequence[int]]) -> float:
+def _warm(process: CandidateProcess | _Eager, calls: Sequence[Sequence[int]]) -> float:
     """The quickest of its first questions, in nanoseconds; a process still finds new pages in a dozen of them."""
     times, start = [_run(process, calls)], time.perf_counter()
     while len(times) < WARMING and time.perf_counter() - start < WARMING_S:
@@ -138,6 +158,6 @@ def _warm(process: CandidateProcess, calls: Sequence[Sequence[int]]) -> float:
     return min(times)
 
 
-def _run(process: CandidateProcess, calls: Sequence[Sequence[int]]) -> float:
+def _run(process: CandidateProcess | _Eager, calls: Sequence[Sequence[int]]) -> float:
     process.ready(len(calls))
     return float(process.run(calls, checked=False).outside_ns)

@@ -101,9 +101,10 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
 
 def _beyond_processes(trial: Trial, clock: Clock, loaded: Loaded, held: Benchmarked) -> Benchmarked:
     """The benchmark, of which small differences are told only beyond what processes of one program differ by."""
+    close = LARGE if loaded.eager_again else CLOSE_ON_DEVICE
     if loaded.eager_again is not None and _is_told(held, LARGE):
-        return _beyond(held, process_spread(trial.session, loaded.eager_again))
-    if loaded.anew is not None and (trial.tier == 2 or trial.effort == "final") and _is_told(held, CLOSE_ON_DEVICE):
+        held = _beyond(held, process_spread(trial.session, loaded.eager_again))
+    if loaded.anew is not None and (trial.tier == 2 or trial.effort == "final") and _is_told(held, close):
         held = _beyond(held, _between_its_own(trial, clock, loaded.anew, held))
     twin = loaded.twin
     if twin is not None and _is_told(held, LARGE_ON_DEVICE):

@@ -14,7 +14,7 @@ from kernelwright.evaluate.pipeline.process_spread import (
     LARGE,
     ONE_BY_ONE,
     RANGE_OF_FOUR,
-    RANGE_TO_PAIR,
+    RANGE_TO_NEXT,
     TWINS,
     process_spread,
     spread_in_turn,
@@ -32,8 +32,9 @@ from kernelwright.records.task import Target
 from kernelwright.tasks.kernelbench import parse_kernelbench
 
 CPU = Target(kind="cpu", arch="native", present=True)
-FARTHEST = 1 + 0.03 * (TWINS - 1)
-"""Of the sides that a test begins, each of which takes longer than the one before."""
+FIRST_NS = 1_000_000
+SPREAD = (1 + 0.03 * (TWINS - 1)) ** RANGE_TO_NEXT * (1.06 * 1.09) ** 0.5 - 1
+"""Of the sides that a test begins, each of which takes longer than the one before; eager takes as long as the first."""
 TASK = """
 import torch
 
@@ -67,20 +68,29 @@ class Side:
 def session_of(size=4096, eager_s=0.001):
     case = SimpleNamespace(offsets=(0,))
     task = SimpleNamespace(workload=SimpleNamespace(compulsory_bytes=size))
-    return SimpleNamespace(process_spread=None, task=task, cases=[case], eager_s=eager_s, most_calls=lambda: 8)
+    eager = Side(FIRST_NS)
+    return SimpleNamespace(
+        process_spread=None, reference=eager, task=task, cases=[case], eager_s=eager_s, most_calls=lambda: 8
+    )
 
 
 def test_processes_that_take_as_long_do_not_differ():
-    assert spread_of([[2.0, 2.0, 9.0]] * 6) == 0
+    assert spread_of([2.0, 2.0, 9.0], [[2.0, 2.0, 9.0]] * 6) == 0
+
+
+def test_eager_s_own_process_may_be_unlike_all_others():
+    assert spread_of([1.8, 1.8, 1.8], [[2.0, 2.0, 9.0]] * 6) == pytest.approx(2 / 1.8 - 1)
 
 
 def test_what_is_large_is_told_in_any_case():
-    assert spread_of([[1.0] * 3, [2.0] * 3] * 3) == LARGE - 1
+    assert spread_of([1.0] * 3, [[1.0] * 3, [2.0] * 3] * 3) == LARGE - 1
 
 
-def test_one_more_process_is_within_it_of_the_first_in_99_of_100_cases():
+def test_one_more_process_is_within_it_of_the_middle_of_six_in_99_of_100_cases():
     drawn = np.exp(np.random.default_rng(0).normal(0, 0.05, (20_000, TWINS + 1)))
-    beyond = [max(t[0] / t[-1], t[-1] / t[0]) > 1 + spread_of([[us] * 2 for us in t[:-1]]) for t in drawn]
+    middle = np.exp(np.median(np.log(drawn[:, :-1]), axis=1))
+    told = [1 + spread_of([usual] * 2, [[us] * 2 for us in t[:-1]]) for usual, t in zip(middle, drawn, strict=True)]
+    beyond = [max(usual / t[-1], t[-1] / usual) > most for usual, t, most in zip(middle, drawn, told, strict=True)]
     assert np.mean(beyond) == pytest.approx(0.01, abs=0.003)
 
 
@@ -93,7 +103,7 @@ def test_it_is_looked_at_once_for_a_session_and_every_process_is_ended():
 
     session = session_of()
     first = process_spread(session, begin)
-    assert first == process_spread(session, begin) == pytest.approx(FARTHEST**RANGE_TO_PAIR - 1)
+    assert first == process_spread(session, begin) == pytest.approx(SPREAD)
     assert len(begun) == TWINS
     assert all(side.closed for side in begun)
 
@@ -147,7 +157,7 @@ def test_processes_are_looked_at_where_a_small_difference_would_be_told(median, 
         trial, None, SimpleNamespace(eager_again=begin, twin=None, anew=None), held(median)
     )
     assert bool(begun) is begins
-    assert found.rule.least_effect == (pytest.approx(FARTHEST**RANGE_TO_PAIR - 1) if begins else 0)
+    assert found.rule.least_effect == (pytest.approx(SPREAD) if begins else 0)
 
 
 def test_one_more_process_is_within_what_contests_in_turn_show_in_99_of_100_cases():
@@ -183,7 +193,7 @@ def test_nothing_is_known_without_contests(session):
 @pytest.mark.parametrize(("median", "held_in_turn"), [(1.1, 3), (0.93, 3), (1.0, 0), (1.4, 0), (0.7, 0)])
 def test_on_a_device_they_are_held_where_a_small_difference_would_be_told(monkeypatch, median, held_in_turn):
     reference, began = SimpleNamespace(watched=True), []
-    session = SimpleNamespace(**vars(session_of()), reference=reference)
+    session = SimpleNamespace(**vars(session_of()) | {"reference": reference})
 
     @contextmanager
     def twin():
@@ -209,7 +219,7 @@ def once_more(monkeypatch):
 
     def judged(first, second, tier=2, effort="search"):
         reference, began = SimpleNamespace(watched=False), []
-        session = SimpleNamespace(**vars(session_of()), reference=reference)
+        session = SimpleNamespace(**vars(session_of()) | {"reference": reference})
 
         @contextmanager
         def anew():
@@ -227,6 +237,20 @@ def once_more(monkeypatch):
 
 def failed():
     raise ChildRaisedError("OutOfMemoryError", "")
+
+
+@pytest.mark.parametrize(("second", "verdict"), [(1.3, "faster"), (1.0, "inconclusive")])
+def test_on_a_cpu_a_module_is_begun_once_more_too(monkeypatch, second, verdict):
+    @contextmanager
+    def anew():
+        yield None, SimpleNamespace(process=None, timed=nullcontext)
+
+    monkeypatch.setattr(timing, "_hold", lambda *_: held(second))
+    loaded = SimpleNamespace(eager_again=lambda: Side(FIRST_NS), twin=None, anew=anew)
+    trial = SimpleNamespace(session=session_of(), tier=2, effort="search")
+    trial.session.reference.watched = False
+    found = timing._beyond_processes(trial, None, loaded, held(1.3))
+    assert found.rule.versus(found.samples.us, "eager").verdict == verdict
 
 
 @pytest.mark.parametrize(

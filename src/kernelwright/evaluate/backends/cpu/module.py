@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kernelwright.evaluate.backends.backend import NO_KERNELS, Loaded
+from kernelwright.evaluate.backends.backend import BESIDE_EAGER, NO_KERNELS, Loaded
 from kernelwright.evaluate.backends.cpu.process import must_be_own
 from kernelwright.evaluate.backends.first_call import FirstCall
 from kernelwright.evaluate.backends.host import Host, headers
@@ -141,6 +141,7 @@ def loaded_module(trial: Trial, host: Host, instruments: Callable[[], Instrument
             facts,
             again=lambda case: _process(trial, host, private=True)[0],
             eager_again=lambda: eager_again(trial, host),
+            anew=lambda: _once_more(trial.once_more(BESIDE_EAGER), host, instruments),
             instruments=instruments,
             guarded=False,
             flags=lambda: process.ask(TellPrecision()).flags,
@@ -148,6 +149,13 @@ def loaded_module(trial: Trial, host: Host, instruments: Callable[[], Instrument
         )
     finally:
         process.close()
+
+
+@contextmanager
+def _once_more(own: Trial, host: Host, instruments: Callable[[], Instruments]) -> Iterator[tuple[Trial, Loaded]]:
+    """The module in one more process, of its own trial, and ended again."""
+    with loaded_module(own, host, instruments) as loaded:
+        yield own, loaded
 
 
 def eager_again(trial: Trial, host: Host) -> ModuleProcess:

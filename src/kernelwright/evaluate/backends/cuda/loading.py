@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 
-from kernelwright.evaluate.backends.backend import Loaded
+from kernelwright.evaluate.backends.backend import BESIDE_EAGER, Loaded
 from kernelwright.evaluate.backends.cuda.instruments import of_a_model, of_a_plan
 from kernelwright.evaluate.backends.cuda.machine import CudaMachine
 from kernelwright.evaluate.backends.cuda.memory import limit_s, rest
@@ -48,8 +48,6 @@ FIRST = FirstCall(
         }
     ),
 )
-BESIDE_EAGER = {"baselines": ("eager",), "final_baselines": (), "search_blocks": 12, "search_seconds": 1.0}
-"""How one more process is held against eager."""
 ITSELF = Dynamic(reason="the task's own program")
 
 
