@@ -138,13 +138,14 @@ def perturbation(scene: Scene) -> str:
         raise NotRunError("beyond what was drawn, its operations end the whole device's process")
     structured = [i for i, s in enumerate(session.structures) if s.how != "mixed"]
     changeable = [i for i, spec in enumerate(session.tensors) if _changeable(spec) and i not in structured]
-    constants = [i for i in changeable if i >= len(session.inputs) and session.weights != "fresh"]
-    given = [i for i in changeable if i not in constants]
-    if not given and not (constants and _may_load_again(scene)):
+    given = [i for i in changeable if i < len(session.inputs) or session.weights == "fresh"]
+    # Others can be given to a process that has met none yet; those of construction cannot be given at all.
+    others = scene.again is not None and session.weights == "constant"
+    constants = [i for i in changeable if i not in given] if others else []
+    if not given and not constants:
         raise NotRunError("no input has an element that can change alone")
     told = [_in_turn(scene, given)] if given else []
-    if constants and _may_load_again(scene):
-        told.append(_all_at_once(scene, constants))
+    told += [_all_at_once(scene, constants)] if constants else []
     return "; ".join(told)
 
 
@@ -153,7 +154,7 @@ def _in_turn(scene: Scene, changeable: Sequence[int]) -> str:
     session, offsets = scene.session, scene.session.cases[0].offsets
     before = session.results("eager", offsets)
     seen, left_out = 0, 0
-    chosen = list(itertools.islice(itertools.cycle(changeable), max(PERTURBATIONS, len(changeable))))
+    chosen = _each(changeable)
     for number, index in enumerate(chosen):
         # Each in turn above and below zero: what looks at a few elements for a sign takes the others for like them.
         with _changed(session, index, offsets[index], (number // len(changeable) + index) % 2 == 1) as told:
@@ -172,15 +173,15 @@ def _in_turn(scene: Scene, changeable: Sequence[int]) -> str:
     return f"{len(chosen) - left_out} single elements changed, {seen} of them to be seen in the reference's result"
 
 
-def _may_load_again(scene: Scene) -> bool:
-    """Whether parameters that are constant can be others: in a process that has met no others, where it can be given any."""
-    return scene.again is not None and scene.session.weights == "constant"
+def _each(changeable: Sequence[int]) -> list[int]:
+    """Every tensor at least once, again and again where they are few."""
+    return list(itertools.islice(itertools.cycle(changeable), max(PERTURBATIONS, len(changeable))))
 
 
 def _all_at_once(scene: Scene, constants: Sequence[int]) -> str:
     """Single elements of parameters that are constant, together: what is worked out of them is so once for each process."""
     session, offsets = scene.session, scene.session.cases[0].offsets
-    chosen = list(itertools.islice(itertools.cycle(constants), max(PERTURBATIONS, len(constants))))
+    chosen = _each(constants)
     with ExitStack() as held:
         told = [
             held.enter_context(_changed(session, index, offsets[index], number % 2 == 1))
@@ -190,7 +191,6 @@ def _all_at_once(scene: Scene, constants: Sequence[int]) -> str:
         if case is None:
             raise NotRunError("the reference is not finite where elements of its parameters are changed")
         found = scene.wrong(case, _loaded_again(scene, case))
-    session.forget_parameters()
     if found is not None:
         raise ProbeFailedError("perturbation", f"loaded after {', '.join(told)}, {found.evidence}")
     return f"{len(chosen)} elements of constant parameters changed before it was loaded"

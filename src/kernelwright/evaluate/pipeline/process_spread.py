@@ -97,9 +97,9 @@ def spread_in_turn(session: Session, contest: Callable[[], Sequence[float] | Non
     return session.process_spread
 
 
-def beyond_range(logs: Sequence[float], times: float) -> float:
-    """The relative difference at so many times the range of these logs, as far as one is ever held back."""
-    return min(LARGE, float(np.exp(times * np.ptp(logs)))) - 1
+def beyond_range(logs: Sequence[float], times: float, apart: float = 0.0) -> float:
+    """The relative difference at so many times the range of these logs, `apart` besides, as far as one is ever held back."""
+    return min(LARGE, float(np.exp(apart + times * np.ptp(logs)))) - 1
 
 
 def spread_of(eagers: Sequence[float], times: Sequence[Sequence[float]]) -> float:
@@ -111,7 +111,7 @@ def spread_of(eagers: Sequence[float], times: Sequence[Sequence[float]]) -> floa
     logs = np.log(np.asarray(times))
     usual = np.median(logs, axis=0)
     own, apart = np.median(logs - usual, axis=1), abs(float(np.median(np.log(np.asarray(eagers)) - usual)))
-    return min(LARGE, float(np.exp(apart + RANGE_TO_NEXT * np.ptp(own)))) - 1
+    return beyond_range(own.tolist(), RANGE_TO_NEXT, apart)
 
 
 @dataclass(frozen=True)
