@@ -55,7 +55,7 @@ FASTER = 1.05
 PREPARING_S = 60.0
 """What rendering and tokenising pairs takes before the steps, and saving after them."""
 PRACTISED = 2
-"""Kernels of a module that is practised on: a pair needs two of which one is faster."""
+"""Kernels of a module that is practised on, each of them a parent."""
 
 
 class Variant(Record):
@@ -165,7 +165,7 @@ class Midend(Bench):
         practice = set(self.practice())
         elsewhere = read_lines(Variant, self.work / ELSEWHERE)
         pairs = [pair for ones in (found, elsewhere) for pair in self.pairs_of([v for v in ones if not v.heldout])]
-        practised = self.pairs_of([one for one in found if one.task.source.name in practice])
+        practised = [self.begun_from(one) for one in found if one.task.source.name in practice]
         for name, made in (("data-midend", pairs), ("data-practice", practised)):
             folder = self.work / name
             folder.mkdir(exist_ok=True)
@@ -207,6 +207,11 @@ class Midend(Bench):
         kernels = (kernels if len(kernels) > 1 else list(kernel.points()))[:count]
         found = await asyncio.gather(*(judges.judge(task, one, "search") for one in kernels))
         return [(task, attempt(k, f)) for k, f in zip(kernels, found, strict=True) if isinstance(f, Measured)]
+
+    def begun_from(self, one: Variant) -> Sample:
+        """A timed kernel as a parent; whether anything is faster, GRPO finds out."""
+        made, versions = one.attempt, dict(self.machine.versions)
+        return sample("author", one.task, made.proposal.candidate, judged(made.evaluation, versions), parent=made)
 
     def pairs_of(self, found: Sequence[Variant]) -> list[Sample]:
         """From each module's kernels to every faster one of them."""

@@ -30,7 +30,10 @@ from train_small_kit import (
     waited,
 )
 
-from kernelwright.testing.samples import sample_evaluation, sample_measured
+from kernelwright.records.candidate import Candidate
+from kernelwright.testing.samples import sample_evaluation, sample_measured, sample_task
+from kernelwright.train.data.modules import random_module
+from kernelwright.train.data.sample import Judged, Sample
 from kernelwright.train.engine.small import make_small
 from kernelwright.train.recipe import Progress
 
@@ -206,6 +209,32 @@ def test_what_a_policy_scored_before_is_taken_from_the_same_kind_of_device_alone
     bench.book.put(device="H200")
     bench.take(known | {"before": {**known["before"], "interpreted": True}})
     assert bench.done("before")
+    assert not bench.done("forms")
+    bench.take(known | {"before": {**known["before"], "interpreted": True}, "forms": {"pass@1": {"rate": 0.1}}})
+    assert bench.done("forms")
+
+
+def test_grpo_looks_at_a_module_in_several_forms_and_at_some_as_they_were_taught():
+    from train_small_stages import Bench  # noqa: PLC0415  loads torch
+
+    kernel = Candidate(language="triton", source="pass")
+    samples = [
+        Sample(
+            origin="author", task=sample_task().model_copy(update={"source": random_module(number, depth=6)}), candidate=kernel,
+            judged=Judged(outcome="verified"), structure=str(number), depth=6 if number else 2,
+        )
+        for number in range(3)
+    ]  # fmt: skip
+    bench = Bench.__new__(Bench)
+    bench.o = SimpleNamespace(seed=0, candidates=60, restyle=True)
+    texts = [one.task.source.source for one in bench.looked_at(samples)]
+    taught = [one.task.source.source for one in samples]
+    assert len(texts) == 60
+    assert len(set(texts)) > 30
+    assert 3 <= sum(text in taught for text in texts) <= 20
+    assert taught[0] not in texts  # what is not deep is nearly always right as it was taught
+    bench.o.restyle = False
+    assert {one.task.source.source for one in bench.looked_at(samples)} == set(taught[1:])
 
 
 def test_modules_whose_kernel_is_nearly_too_long_are_left_out(tmp_path):
