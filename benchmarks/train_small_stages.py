@@ -209,7 +209,7 @@ class Bench(Measures):
         """As many of these as there is time to look at; with `--restyle` a module may come again, in another form."""
         draw = random.Random(self.o.seed)
         deep = [one for one in free if one.depth >= DEEP] or list(free)
-        if not self.o.restyle:
+        if not self.o.restyle or not free:
             return draw.sample(deep, min(self.o.candidates, len(deep)))
         forms = [draw.randrange(1, OTHER_FORM) if draw.random() < RESTYLED else 0 for _ in range(self.o.candidates)]
         return [restyled(draw.choice(free if form else deep), form) for form in forms]

@@ -218,13 +218,9 @@ def test_grpo_looks_at_a_module_in_several_forms_and_at_some_as_they_were_taught
     from train_small_stages import Bench  # noqa: PLC0415  loads torch
 
     kernel = Candidate(language="triton", source="pass")
-    samples = [
-        Sample(
-            origin="author", task=sample_task().model_copy(update={"source": random_module(number, depth=6)}), candidate=kernel,
-            judged=Judged(outcome="verified"), structure=str(number), depth=6 if number else 2,
-        )
-        for number in range(3)
-    ]  # fmt: skip
+    known = {"origin": "author", "candidate": kernel, "judged": Judged(outcome="verified"), "structure": "s"}
+    tasks = [sample_task().model_copy(update={"source": random_module(number, depth=6)}) for number in range(3)]
+    samples = [Sample(task=task, depth=6 if number else 2, **known) for number, task in enumerate(tasks)]
     bench = Bench.__new__(Bench)
     bench.o = SimpleNamespace(seed=0, candidates=60, restyle=True)
     texts = [one.task.source.source for one in bench.looked_at(samples)]
