@@ -2,8 +2,9 @@
 
 A result is written the moment it is known. FILE holds one row a test; a test that passed on this commit is not run again,
 one that failed is, after all others. A test is begun only if the time allows what it took before, on whatever device and
-commit; one that is skipped leaves its row as it was. `--only TEXT` takes the tests whose names contain TEXT, `--first TEXT`
-puts them first. `--keep-passed` takes over what passed on an earlier commit too: each row names the commit that it passed on.
+commit; one that is skipped leaves its row as it was. One that hangs ends the process, as does one that breaks it: its row says
+so, and the same command goes on with the others. `--only TEXT` takes the tests whose names contain TEXT, `--first TEXT` puts
+them first. `--keep-passed` takes over what passed on an earlier commit too: each row names the commit that it passed on.
 `--workers N` runs as many tests side by side; whatever compares times takes turns by the device's lock. `--gpus K` deals the
 workers to so many GPUs, each with a lock of its own. Files that test the clock itself or need the whole memory (`ALONE`) come
 after all others, one by one, and so does what failed beside others, once more. On one H200 this gained next to nothing
@@ -12,6 +13,7 @@ Exit code 0: every file of tests could be read, and every test that was chosen h
 """
 
 import argparse
+import faulthandler
 import json
 import os
 import subprocess
@@ -30,6 +32,9 @@ ALONE = ("test_gpu_clock", "test_gpu_field")
 """Files that test the clock itself, in whose figures would be what else keeps the host busy; and tasks of 2^32 elements."""
 USUAL_S = 7.0
 """What a test takes of which nothing is known."""
+HANGS_S = 120.0
+"""After which a test hangs, or after four times as long as it took before."""
+ENDED = "it ended the process, or never ended"
 LOOK_S = 5.0
 OPEN_TASKS = 40
 """Of all workers."""
@@ -46,6 +51,8 @@ class Continued:
         self.end = time.monotonic() + arguments.seconds
         self.head: dict[str, JsonValue] = {}
         self.rows: Rows = {}
+        self.before: Rows = {}
+        """The row of the test that was begun last, as it was."""
         self.known_s: dict[str, float] = {}
         """What each test took in an earlier call, on whatever device and commit."""
         self.ran: set[str] = set()
@@ -88,12 +95,31 @@ class Continued:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A row for each test: its call, or whatever went wrong before or after it."""
+        if report.outcome == "skipped":
+            self._forget(report.nodeid)
         if report.outcome == "failed" or (report.when, report.outcome) == ("call", "passed"):
             why = str(report.longrepr).replace(f"{ROOT}/", "")[-4000:] if report.outcome == "failed" else ""
-            row = {"test": report.nodeid, "outcome": report.outcome, "commit": self.head["commit"]}
-            self.rows[report.nodeid] = {**row, "seconds": round(report.duration, 2), "why": why}
-            self.ran.add(report.nodeid)
+            self._note(report.nodeid, report.outcome, round(report.duration, 2), why)
+
+    def _begin(self, test: str) -> None:
+        """Say what is true if this process does not live to say more."""
+        known_s = self.known_s.get(test, USUAL_S)
+        faulthandler.dump_traceback_later(max(HANGS_S, 4 * known_s), exit=True)
+        self.before = {test: self.rows[test]} if test in self.rows else {}
+        self._note(test, "failed", known_s, ENDED)
+
+    def _forget(self, test: str) -> None:
+        """A test that was begun and then skipped itself."""
+        if self.rows.get(test, {}).get("why") == ENDED:
+            del self.rows[test]
+            self.rows |= self.before
             self.write()
+
+    def _note(self, test: str, outcome: str, seconds: float, why: str) -> None:
+        row = {"test": test, "outcome": outcome, "commit": self.head["commit"]}
+        self.rows[test] = {**row, "seconds": seconds, "why": why}
+        self.ran.add(test)
+        self.write()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A file that cannot be read hinders no other, and is told at the end."""
@@ -107,6 +133,11 @@ class Continued:
             item.session.shouldstop = "the time is over; the same command goes on"
         if now + self.known_s.get(item.nodeid, USUAL_S) > self.end:
             pytest.skip("the time does not allow it")
+        self._begin(item.nodeid)
+
+    def pytest_runtest_teardown(self) -> None:
+        """A test that ends does not hang."""
+        faulthandler.cancel_dump_traceback_later()
 
     def take(self, file: Path) -> None:
         """Take over what a worker has written."""

@@ -84,6 +84,7 @@ def test_nothing_is_added_where_no_other_stream_works(size):
 @pytest.mark.usefixtures("alone")
 def test_held_calls_compute_from_what_is_written_after_they_were_queued():
     x, other = torch.zeros(1 << 20, device="cuda"), torch.cuda.Stream()
+    x.fill_(1).add(0)  # what is launched for the first time is loaded, and would wait for the gate
     held = HeldCalls(lambda i: x + i, 3)
     with torch.cuda.stream(other):
         x.fill_(5)

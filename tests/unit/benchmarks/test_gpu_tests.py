@@ -46,6 +46,7 @@ def begins(made, test):
         made.pytest_runtest_setup(SimpleNamespace(nodeid=test, session=session))
     except pytest.skip.Exception:
         return False
+    made.pytest_runtest_teardown()
     return True
 
 
@@ -67,6 +68,25 @@ def test_a_test_that_the_time_does_not_allow_is_not_begun_and_shorter_ones_are(o
 def test_a_test_that_was_skipped_leaves_its_row(opened):
     made = opened()
     for test in ("wrong", "new"):
+        heard(made, test, "skipped", "setup")
+    assert made.rows.keys() == {"long", "wrong"}
+    assert made.rows["wrong"]["why"] == "it is"
+
+
+def test_a_test_that_never_ends_has_failed_and_the_others_come_first(opened):
+    assert begins(opened(), "hangs")
+    made = opened()  # the next process
+    assert made.rows["hangs"]["outcome"] == "failed"
+    assert "ended the process" in made.rows["hangs"]["why"]
+    items = [SimpleNamespace(nodeid=test, get_closest_marker=lambda name: True) for test in ("hangs", "new")]
+    made.pytest_collection_modifyitems(items)
+    assert [item.nodeid for item in items] == ["new", "hangs"]
+
+
+def test_a_test_that_skips_itself_leaves_its_row_too(opened):
+    made = opened()
+    for test in ("wrong", "new"):
+        assert begins(made, test)
         heard(made, test, "skipped", "setup")
     assert made.rows.keys() == {"long", "wrong"}
     assert made.rows["wrong"]["why"] == "it is"

@@ -3,6 +3,9 @@
 Host code that cannot be captured into a graph, such as a launch on the legacy stream, hides behind the gate. Between the
 queueing and the opening the grader writes the calls' inputs, so that whatever begins sooner computes from others. Runs inside
 children.
+
+CUDA loads a kernel when it is first launched, and may wait for the whole device meanwhile: behind a closed gate, for ever. So
+whoever holds calls has made them before, and what `aside` launches is launched once before the gate closes.
 """
 
 import time
@@ -28,6 +31,7 @@ class HeldCalls(Generic[T]):
             MachineError: this device's streams cannot wait for a value in memory.
             Exception: a call raised; nothing is held any more.
         """
+        aside()
         flag = torch.zeros(1, dtype=torch.int32, pin_memory=True)
         self._flag, self._open = flag, flag.numpy()
         stream = torch.cuda.current_stream().cuda_stream

@@ -78,6 +78,8 @@ class Gate:
 
     def __init__(self, code=0):
         self.code, self.flags = code, []
+        self.loaded = []
+        """How many gates there were when what does nothing was launched."""
 
     def cuStreamWaitValue32(self, stream, address, value, flags):  # noqa: N802 (the driver's name)
         assert address == self.flags[-1].data_ptr()
@@ -101,6 +103,7 @@ def gate(monkeypatch):
     monkeypatch.setattr(torch.cuda, "current_stream", lambda: SimpleNamespace(cuda_stream=0))
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(held_calls, "driver", made)
+    monkeypatch.setattr(held_calls, "aside", lambda: made.loaded.append(len(made.flags)))
     monkeypatch.setattr(cuda.CudaSide, "_poison", lambda self, calls: None)
     return made
 
@@ -111,6 +114,7 @@ def test_held_calls_begin_when_they_are_released(gate):
     side.parameters(TakeParameters(offsets=[1]))
     side.run(RunOnDevice(calls=((2,), (3,)), how=Clocking(clock="hold")))
     assert opened == [False, False]
+    assert gate.loaded == [0]  # before this gate: afterwards, loading would wait for it
     side.run(RunOnDevice(calls=((2,), (3,)), how=Clocking(clock="release")))
     assert gate.opened()
     assert [[t.tolist() for t in result] for result in side._results] == [[[202.0] * 3], [[303.0] * 3]]
