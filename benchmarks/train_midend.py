@@ -16,6 +16,7 @@ is timed on this device, one kernel at a time. `--policy` takes the packaged mod
 | capped | 3 min | the same GRPO for --ablation-seconds with the gain itself, at most 3, none if it is wrong, and its gains |
 | raw | 3 min | likewise with the gain uncapped, and its gains |
 | ungated | 3 min | likewise with a wrong kernel that runs paid as much as one that gains nothing, and its gains |
+| control | 3 min | likewise with `log_gain`: what the three stand beside where `grpo` had another length or other GPUs |
 
 GRPO on gains practises on --practice modules of held-out families that no measure has, or, without any, on those of `sft`;
 that on right edits takes others still. A reply is an edit of the kernel (prompt variant `edits`), some thirty tokens where the
@@ -40,7 +41,7 @@ from typing import TYPE_CHECKING
 
 from train_small_kit import supervise
 
-from kernelwright.reward.table import midend
+from kernelwright.reward.table import log_gain, midend
 
 if TYPE_CHECKING:
     from kernelwright.records.evaluation import Evaluation
@@ -107,7 +108,9 @@ def ungated_gain(evaluation: "Evaluation", parent: "Evaluation | None", best: "E
     return 1.0 if isinstance(evaluation, Incorrect) else midend(evaluation, parent, best)
 
 
-REWARDS: dict[str, Callable[..., float]] = {"capped": midend, "raw": raw_gain, "ungated": ungated_gain}
+REWARDS: dict[str, Callable[..., float]] = {
+    "capped": midend, "raw": raw_gain, "ungated": ungated_gain, "control": log_gain,
+}  # fmt: skip
 """Of the ablations, by stage."""
 
 

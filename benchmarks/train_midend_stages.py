@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from math import exp, log
 from pathlib import Path
 from statistics import fmean
@@ -87,10 +88,7 @@ class Midend(Bench):
             "after_right": Stage(lambda: self.edits("after_right", "midend_right"), "right", measure),
             "grpo": Stage(lambda: self.reinforced("grpo", "log_gain", self.o.grpo_seconds), "sft", START_S + 100),
             "after": Stage(lambda: self.edits("after", "midend_grpo"), "grpo", measure),
-            "capped": Stage(lambda: self.ablation("capped"), "sft", ablation + measure),
-            "raw": Stage(lambda: self.ablation("raw"), "sft", ablation + measure),
-            "ungated": Stage(lambda: self.ablation("ungated"), "sft", ablation + measure),
-        }
+        } | {name: Stage(partial(self.ablation, name), "sft", ablation + measure) for name in train_midend.REWARDS}
 
     def sources(self) -> list[tuple[TaskSource, int]]:
         """Modules of the pairs in another size, and how many kernels of each are timed; it may be cut anywhere."""

@@ -18,7 +18,7 @@ def calls(tmp_path):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
 
-    def of(name, *options, gpus=""):
+    def of(name, *options, gpus="", **others):
         told = tmp_path / "calls"
         told.unlink(missing_ok=True)
         mine = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "CALLS": str(told), "KEEP": str(tmp_path / "keep")}
@@ -26,7 +26,7 @@ def calls(tmp_path):
         # What it says goes nowhere: its last sleep would hold a pipe open.
         subprocess.run(
             command,
-            env={**os.environ, **mine, "GPUS": gpus},
+            env={**os.environ, **mine, "GPUS": gpus, **others},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             check=True,
@@ -57,4 +57,17 @@ def test_training_keeps_to_its_gpus(calls):
     assert seen(calls("frontend", gpus="2,3"), "train_small.py") == ["2", "3"]
     (midend,) = calls("midend", gpus="3,1,2")
     assert midend[1] == "3"
-    assert "--gpus 1 2 " in midend[2]
+    assert midend[2].endswith("--gpus 1 2")
+
+
+def test_each_arm_of_a_training_has_a_gpu_and_a_folder_of_its_own(calls):
+    of_seeds = calls("frontend", gpus="1,3", ARMS="4;4 --grpo-rate 1e-4")
+    assert [gpu for _, gpu, _ in of_seeds] == ["1", "3"]
+    assert [arguments.split("--seed ")[1] for *_, arguments in of_seeds] == ["4", "4 --grpo-rate 1e-4"]
+    calls("midend")
+    of_rewards = calls("midend", gpus="2,0", ARMS="raw ungated")
+    assert [(gpu, arguments.split("--only ")[1]) for _, gpu, arguments in of_rewards] == [
+        ("0", "ungated"),
+        ("2", "raw"),
+    ]
+    assert len({arguments.split("--work ")[1].split()[0] for *_, arguments in [*of_seeds, *of_rewards]}) == 4

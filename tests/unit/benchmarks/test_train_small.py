@@ -1,6 +1,7 @@
 """What a call must not lose: figures are whole after every stage, failures are counted, weights come back as they went."""
 
 import json
+import math
 import os
 import random
 import subprocess
@@ -231,6 +232,23 @@ def test_grpo_looks_at_a_module_in_several_forms_and_at_some_as_they_were_taught
     assert taught[0] not in texts  # what is not deep is nearly always right as it was taught
     bench.o.restyle = False
     assert {one.task.source.source for one in bench.looked_at(samples)} == set(taught[1:])
+
+
+@pytest.mark.parametrize(("demonstrate", "practised"), [(False, ["b"]), (True, ["a", "b"])])
+def test_grpo_practises_on_what_the_policy_knows_nothing_of_where_it_is_shown_a_kernel(
+    monkeypatch, demonstrate, practised
+):
+    from train_small_stages import Bench, kit  # noqa: PLC0415  loads torch
+
+    known = {"a": 0.001, "b": 0.3, "c": 0.9}
+    monkeypatch.setattr(kit, "short", lambda model, samples, longest: samples)
+    monkeypatch.setattr(kit, "likelihoods", lambda model, samples: [math.log(known[one.family]) for one in samples])
+    bench = Bench.__new__(Bench)
+    bench.o = SimpleNamespace(max_new_tokens=1, grpo_tasks=9, demonstrate=demonstrate)
+    bench.book = SimpleNamespace(put=lambda **_: None)
+    bench.unseen = lambda any_file: []
+    bench.looked_at = lambda free: [SimpleNamespace(family=name) for name in known]
+    assert [one.family for one in bench.practice(Path())] == practised
 
 
 def test_modules_whose_kernel_is_nearly_too_long_are_left_out(tmp_path):

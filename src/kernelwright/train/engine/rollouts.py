@@ -14,6 +14,7 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import cache
 from statistics import fmean, stdev
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -164,10 +165,9 @@ class Rollouts:
         """Play every task's episodes, and let the last turn be judged."""
         episodes = [self._environment.begin(task, seed) for task in tasks for seed in range(self._recipe.trajectories)]
         rows: list[list[_Row]] = [[] for _ in episodes]
+        ids = cache(self._network.prompt_ids)  # the first turn's is the same for all of a group
         for number in range(self._recipe.turns):
-            asked = [
-                self._network.prompt_ids(e.prompt) if e.prompt else rows[i][-1].prompt for i, e in enumerate(episodes)
-            ]
+            asked = [ids(e.prompt) if e.prompt else rows[i][-1].prompt for i, e in enumerate(episodes)]
             turn = self._turn(episodes, asked, trainer, self._longest(tasks))
             if number + 1 < self._recipe.turns:
                 for i, row in enumerate(self._known(turn)):
