@@ -32,6 +32,7 @@ from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task, TaskSource
 from kernelwright.reward.table import REWARDS
 from kernelwright.store.files import open_lines, read_lines
+from kernelwright.train.admission import admitted
 from kernelwright.train.data.collect import by_author
 from kernelwright.train.data.modules import random_module
 from kernelwright.train.data.sample import FILE, Sample, judged, read_samples, sample
@@ -223,7 +224,7 @@ class Midend(Bench):
             if a.task.id == b.task.id and speedup(b.attempt) > FASTER * speedup(a.attempt)
         ]
 
-    def slowest(self) -> list[Assignment]:
+    def slowest(self) -> list[Variant]:
         """Each held-out module with its slowest kernel; none that is practised on."""
         found: dict[str, Variant] = {}
         practice = set(self.practice())
@@ -231,7 +232,7 @@ class Midend(Bench):
             measured = one.heldout and one.task.source.name not in practice
             if measured and (one.task.id not in found or speedup(one.attempt) < speedup(found[one.task.id].attempt)):
                 found[one.task.id] = one
-        return [Assignment(task=one.task, parent=one.attempt, split="heldout") for one in found.values()]
+        return list(found.values())
 
     # Training.
 
@@ -331,14 +332,19 @@ class Midend(Bench):
 
     def edits(self, name: str, folder: str) -> bool:
         """Edits of each held-out module's slowest kernel: what they gain over it."""
-        tasks, judges = self.slowest(), self.judges(POLICY)
+        chosen, judges = self.slowest(), self.judges(POLICY)
+        tasks = [Assignment(task=one.task, parent=one.attempt, split="heldout") for one in chosen]
         environment = Environment(tasks, judges, Settings(role="midend", reward="midend", variant=EDITS))
-        network = open_network(str(self.work / folder / MODEL))
-        network.model.to("cuda" if torch.cuda.is_available() else "cpu")
         how = Sampling(self.o.samples, 1.0, self.o.max_new_tokens, 64, len(name), self.o.cache)
         try:
             with self.in_turn():
-                found = self.loop.run(judge_all(environment, tasks, draw(network, environment, tasks, how)))
+                # Workers take half a minute to start, in which the replies are written.
+                opening = self.loop.begin(admitted([self.begun_from(one) for one in chosen], self.target, judges))
+                network = open_network(str(self.work / folder / MODEL))
+                network.model.to("cuda" if torch.cuda.is_available() else "cpu")
+                replies = draw(network, environment, tasks, how)
+                opening.result()
+                found = self.loop.run(judge_all(environment, tasks, replies))
         finally:
             self.loop.run(judges.close())
         gains = [
