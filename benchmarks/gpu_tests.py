@@ -51,6 +51,8 @@ class Continued:
         self.end = time.monotonic() + arguments.seconds
         self.head: dict[str, JsonValue] = {}
         self.rows: Rows = {}
+        self.stderr = os.dup(2)
+        """Where a hanging test is told: pytest keeps what its tests write for their end."""
         self.before: Rows = {}
         """The row of the test that was begun last, as it was."""
         self.known_s: dict[str, float] = {}
@@ -104,7 +106,7 @@ class Continued:
     def _begin(self, test: str) -> None:
         """Say what is true if this process does not live to say more."""
         known_s = self.known_s.get(test, USUAL_S)
-        faulthandler.dump_traceback_later(max(HANGS_S, 4 * known_s), exit=True)
+        faulthandler.dump_traceback_later(max(HANGS_S, 4 * known_s), exit=True, file=self.stderr)
         self.before = {test: self.rows[test]} if test in self.rows else {}
         self._note(test, "failed", known_s, ENDED)
 
