@@ -207,7 +207,7 @@ class ReferenceSide:
         if variant == "fp64":
             exact = self._models[variant] = copy.deepcopy(model)._apply(double)
             if casts(self._graph):
-                exact.forward = unrounded(exact.forward)
+                exact.forward = unrounded(exact.forward, exact)
         elif variant == "compile":
             self._variants[variant] = torch.compile(model)
         elif variant == "freeze":
@@ -218,7 +218,7 @@ class ReferenceSide:
             if variant.endswith("fp64"):
                 module._apply(double)
                 if casts(self._graph):
-                    self._variants[variant] = unrounded(self._variants[variant])
+                    self._variants[variant] = unrounded(self._variants[variant], module)
         return messages.Prepared()
 
     def _frozen(self, windows: Sequence[messages.Offsets]) -> messages.Prepared:

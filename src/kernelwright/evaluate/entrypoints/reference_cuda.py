@@ -161,10 +161,19 @@ class CudaReferenceSide(ReferenceSide):
         except torch.OutOfMemoryError:
             torch.cuda.empty_cache()
         try:
-            found = self._called(model.cpu(), [v.cpu() if isinstance(v, torch.Tensor) else v for v in leaves])
-            return [*(_narrow(t).to(self._device) for t in flatten(found)), *self._after("fp64", leaves)]
+            return self._on_host(model.cpu(), leaves, offsets)
         finally:
             model.to(self._device)
+
+    def _on_host(self, model: torch.nn.Module, leaves: list[object], offsets: messages.Offsets) -> list[torch.Tensor]:
+        """The whole call there, with what a first try wrote to, such as a counter of batches, as it was before."""
+        self._make_ready("fp64", offsets)
+        given = self._window(self._view, offsets)
+        fresh = {i: double(given[i]).clone() for i in self._written}
+        leaves = [fresh.get(i, leaf) for i, leaf in enumerate(leaves)]
+        leaves = [v.cpu() if isinstance(v, torch.Tensor) else v for v in leaves]
+        results = [*(_narrow(t) for t in flatten(self._called(model, leaves))), *self._after("fp64", leaves)]
+        return [t.to(self._device) for t in results]
 
     def _narrow_results(self) -> list[torch.Tensor]:
         """Room for all results, floats in single precision where they are many."""

@@ -48,19 +48,25 @@ def casts(graph: OpGraph) -> bool:
     )
 
 
-def unrounded(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, without its own roundings; with them where it cannot do without, as where it looks at bits."""
+def unrounded(forward: Callable[..., Any], module: torch.nn.Module) -> Callable[..., Any]:
+    """The same function, without its own roundings; with them where it cannot do without, as where it looks at bits.
+
+    `module` is whose buffers it may change: a second try begins where the first did.
+    """
     fails = False
 
     def called(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         nonlocal fails
         if not fails:
+            before = [buffer.clone() for buffer in module.buffers()]
             try:
                 with Unrounded():
                     return forward(*args, **kwargs)
             except (RuntimeError, TypeError, ValueError) as error:
                 if isinstance(error, torch.OutOfMemoryError) or any(word in str(error) for word in LIBRARY_FULL):
                     raise
+            for buffer, value in zip(module.buffers(), before, strict=True):
+                buffer.copy_(value)
         found = forward(*args, **kwargs)
         # Only now: what fails with its roundings too says nothing about them.
         fails = True

@@ -1,4 +1,4 @@
-"""The fp64 reference goes in slices where a row is measured to take much, though its inputs and results are small."""
+"""The fp64 reference goes in slices where a row is measured to take much, and to the host where there is no room for it."""
 
 from types import SimpleNamespace
 
@@ -65,3 +65,37 @@ def test_what_takes_little_is_computed_as_a_whole(side):
 
 def test_what_cannot_be_cut_is_not_measured(side):
     assert side(SLICE_BYTES, rows=()).rows == [ROWS]
+
+
+def test_what_a_call_wrote_to_before_there_was_no_room_is_put_back(monkeypatch):
+    """A batch norm in training counts its batches first; the counter had been 2 after one call, and a right kernel wrong."""
+
+    class Counts(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("batches", torch.tensor(0))
+            self.tries = 0
+
+        def forward(self, x):
+            self.batches += 1
+            x += 1
+            self.tries += 1
+            if self.tries == 1:
+                raise torch.OutOfMemoryError
+            return x * 2
+
+    x, counter = torch.rand(SPEC.shape), TensorSpec(name="batches", shape=(), dtype="int64")
+    model, one = Counts(), CudaReferenceSide("cpu")
+    one._inputs, one._outputs, one._parameters, one._models = (
+        [SPEC],
+        [SPEC, counter, SPEC],
+        [counter],
+        {"eager": model, "fp64": model},
+    )
+    one._view = SimpleNamespace(tensor=lambda index, offset, spec: x if spec is SPEC else torch.tensor(0))
+    one._written, one._compared, one._compares, one._state, one._taken = (0,), (0,), True, ("batches",), (0, 0)
+    monkeypatch.setattr(one, "_called", lambda function, leaves: function(*leaves))
+    result, batches, after = one._precise(one._leaves_of("fp64", (0,)), (0,))
+    assert (model.tries, batches) == (2, 1)
+    torch.testing.assert_close(after, x.double() + 1)
+    torch.testing.assert_close(result.double(), (x.double() + 1) * 2)

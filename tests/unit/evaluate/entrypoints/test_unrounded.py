@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch")
 from kernelwright.evaluate.entrypoints.unrounded import Unrounded, unrounded  # noqa: E402
 
 X = torch.linspace(0.0, 3.0, 12, dtype=torch.float64).reshape(3, 4)
+PLAIN = torch.nn.Module()
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_where_a_task_cannot_do_without_its_roundings_it_has_them():
         calls.append(1)
         return x.float().view(torch.int32).float()
 
-    found = unrounded(bits)
+    found = unrounded(bits, PLAIN)
     for _ in range(2):
         assert torch.equal(found(X), X.float().view(torch.int32).float())
     assert len(calls) == 3  # the first time twice
@@ -51,9 +52,24 @@ def test_where_a_task_cannot_do_without_its_roundings_it_has_them():
     def products(x):
         return x.half() @ torch.ones(4, 2, dtype=torch.float16)
 
-    mixed = unrounded(products)
+    mixed = unrounded(products, PLAIN)
     for _ in range(2):
         assert torch.equal(mixed(X), X.half() @ torch.ones(4, 2, dtype=torch.float16))
+
+
+def test_a_second_try_counts_once():
+    class Counts(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("calls", torch.tensor(0))
+
+        def forward(self, x):
+            self.calls += 1
+            return x.float().view(torch.int32)
+
+    model = Counts()
+    unrounded(model.forward, model)(X)
+    assert model.calls == 1
 
 
 def test_a_device_without_room_is_told():
@@ -61,7 +77,7 @@ def test_a_device_without_room_is_told():
         raise torch.OutOfMemoryError
 
     with pytest.raises(torch.OutOfMemoryError):
-        unrounded(full)(X)
+        unrounded(full, PLAIN)(X)
 
 
 @pytest.mark.parametrize("words", ["CUBLAS_STATUS_ALLOC_FAILED when calling", "CUDA error: out of memory"])
@@ -73,7 +89,7 @@ def test_a_library_that_found_no_room_is_told_and_changes_no_later_answer(words)
             raise RuntimeError(words)
         return x.half()
 
-    asked = unrounded(product)
+    asked = unrounded(product, PLAIN)
     with pytest.raises(RuntimeError, match=words):
         asked(X)
     room.append(1)
@@ -88,7 +104,7 @@ def test_what_fails_with_its_roundings_too_says_nothing_about_them():
             raise ValueError("no luck")
         return x.half()
 
-    asked = unrounded(sometimes)
+    asked = unrounded(sometimes, PLAIN)
     with pytest.raises(ValueError, match="no luck"):
         asked(X)
     broken.clear()
