@@ -106,6 +106,11 @@ CASES = {
         " F.max_pool1d(x[0], 2, ceil_mode=True), F.adaptive_avg_pool2d(x, (3, 5)), F.adaptive_max_pool2d(x, (2, 7))",
         "x", X,
     ),
+    "first places in blocks": (
+        "x.argmax(1), x.where(x < 2, x / 0 - x / 0).argmin(1), (-1 - x.abs()).div(0).argmax(1), x.int().argmax(1),"
+        " x.max(1)[1] + x.max(1)[0], y.argmax(1), y.argmin(1) * 2",
+        "x, y", "torch.randint(-3, 3, (4, 20, 37)).float(), torch.randn(4, 20, 37)",
+    ),
     "windows above one another": (
         "F.max_pool2d(x, 4, 1, 1), F.avg_pool2d(x, 3, 2, 1), F.lp_pool2d(x, 2, 3),"
         " F.conv2d(x, w, v, groups=8) + v[:, None, None], F.max_pool2d(x, 5, 1, 2, 1).argmax(1) * 1.0,"
@@ -366,6 +371,15 @@ def stacked_source(design):
     return source
 
 
+def places_source(design):
+    """With eight columns at once, each lane of which keeps the first place of its best one."""
+    changed = {name: value for word, value in {"passes": "blocks", "block": 8, "rows": 16}.items()
+               for name in type(design.default).model_fields if name.endswith(word)}  # fmt: skip
+    source = design.write(design.default.model_copy(update=changed)).source
+    assert source.count("row_place = ") == len(design.program.kernels) == 6
+    return source
+
+
 def packed_source(design, name):
     """With the factors of every product taken apart first, or rounded; into float16, as the interpreter has no bfloat16."""
     apart, precision = "taken apart" in name, "tf32" if "rounded" in name else "bf16x3"
@@ -388,6 +402,8 @@ def source_of(design, name):
         return sided_source(design)
     if "lines of" in name:
         return lines_source(design)
+    if "in blocks" in name:
+        return places_source(design)
     if not any(word in name for word in CHANGED):
         return design.write(design.default).source
     return stacked_source(design) if "above" in name else packed_source(design, name)

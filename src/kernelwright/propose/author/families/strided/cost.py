@@ -89,7 +89,7 @@ def _moved(plan: Strided, schedule: StridedSchedule) -> float:
 
 def _readings(plan: Strided, element: Element) -> int:
     """Passes over the columns that read an element."""
-    ends = [[r.arg for r in group] for group in plan.passes] + [[r.expr for r in plan.wide]]
+    ends = [[r.arg for r in group] for group in plan.readings] + [[r.expr for r in plan.wide]]
     return sum(any(_reads(end, element) for end in group) for group in ends) if plan.along_columns(element) else 1
 
 

@@ -11,7 +11,7 @@ from math import prod
 
 from kernelwright.propose.author.families.family import Match
 from kernelwright.propose.author.families.strided.lines import Lines, lines_of
-from kernelwright.propose.author.plan.expr import Call, Element, Expr, Index, Reduce, filled, transform, walk
+from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, filled, transform, walk
 from kernelwright.propose.author.plan.plan import HEAVY
 from kernelwright.propose.author.plan.positions import evaluated, flattened, plus, times
 from kernelwright.propose.author.plan.program import Part, Root
@@ -101,6 +101,18 @@ class Strided:
         return tuple(tuple(group) for group in groups)
 
     @cached_property
+    def places(self) -> dict[str, Reduce]:
+        """By the key of an extremum, where the first one lies: known as soon as itself, if the second pass asks no more."""
+        first, second, *_ = *self.passes, (), ()
+        found = {best.key: r for r in second if len(self.columns) == 1 and (best := extremum_at(r)) in first}
+        return found if len(found) == len(second) else {}
+
+    @cached_property
+    def readings(self) -> tuple[tuple[Reduce, ...], ...]:
+        """The passes, with those as one that need to read but once."""
+        return ((*self.passes[0], *self.passes[1]), *self.passes[2:]) if self.places else self.passes
+
+    @cached_property
     def reused(self) -> tuple[Expr, ...]:
         """Costly elements of a row that more than one pass needs.
 
@@ -187,6 +199,19 @@ class Strided:
             return True
         slides = bool(self.rows) and stride(largest, self.rows[-1], self.part.sizes) == 1
         return not slides and stride(largest, self.columns[-1], self.part.sizes) == 1
+
+
+def extremum_at(place: Reduce) -> Reduce | None:
+    """The extremum of which this is the first place, as `orders.place_of` has it; a NaN is one."""
+    match place:
+        case Reduce(op="min", arg=Call(op="where", args=(hit, Index(axis=axis), Const()))) if place.over == (axis,):
+            hits = hit.args if isinstance(hit, Call) and hit.op == "or" else (hit,)
+            match hits[0]:
+                case Call(op="eq", args=(x, Reduce() as best)) if best.arg == x and best.over == place.over:
+                    nan = Call("ne", (x, x), "bool")
+                    known = [nan] if best.op in ("amax", "amin") and x.kind == "float" else []
+                    return best if best.op in ("amax", "amin", "max", "min") and list(hits[1:]) == known else None
+    return None
 
 
 def stride(element: Element, axis: int, sizes: Mapping[int, int]) -> int | None:

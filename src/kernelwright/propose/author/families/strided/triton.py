@@ -1,9 +1,10 @@
 """A kernel over any axes in Triton: a tile is [rows, columns], and what varies along one only has size one in the other."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernelwright.propose.author.families.family import Text, of_rows
+from kernelwright.propose.author.families.strided.first_place import FirstPlace
 from kernelwright.propose.author.families.strided.overlap import Stacked
 from kernelwright.propose.author.families.strided.plan import Strided
 from kernelwright.propose.author.families.strided.schedule import UNROLLED, StridedSchedule, block_of, that_fits
@@ -203,8 +204,10 @@ class _Kernel:
 
     def _passes(self) -> None:
         self._scope().fetch([r.expr for r in self.part.roots if not self._waits_for_columns(r.expr)])
-        for group in self.plan.passes:
-            self._pass(group)
+        places = self.plan.places
+        for n, group in enumerate(self.plan.passes):
+            if n != 1 or not places:
+                self._pass(group, {} if n else places)
         if self.plan.wide:
             with self.writer.block(f"for start in tl.range(0, {self.plan.column_count}, BLOCK):"):
                 names = self._block()
@@ -216,24 +219,36 @@ class _Kernel:
     def _waits_for_columns(self, expr: Expr) -> bool:
         return any(self.plan.along_columns(n) for n in walk(expr) if isinstance(n, Element))
 
-    def _pass(self, group: Sequence[Reduce]) -> None:
+    def _pass(self, group: Sequence[Reduce], places: Mapping[str, Reduce]) -> None:
         w = self.writer
         shape = "[ROWS, 1]" if self.steps else "[ROWS, BLOCK]"
         sums = [self.names.fresh(f"row_{r.op}" if self.steps else f"lanes_{r.op}") for r in group]
+        found = {
+            r.key: FirstPlace(w, self.names, r, name, shape)
+            for r, name in zip(group, sums, strict=True)
+            if r.key in places
+        }
         for r, name in zip(group, sums, strict=True):
             w.line(f"{name} = tl.full({shape}, {self._start(r)}, {'tl.int64' if r.kind == 'int' else 'tl.float32'})")
+        for place in found.values():
+            place.begin(self.steps)
         with w.block(self._loop()):
             scope = self._scope(self._block())
             scope.fetch([r.arg for r in group])
             texts = scope.write([r.arg for r in group])
             for r, name, text in zip(group, sums, texts, strict=True):
                 term = text if self.steps else self._masked(r, text)
-                w.line(JOIN[r.op].format(name, term))
+                if r.key in found:
+                    found[r.key].meet(term)
+                else:
+                    w.line(JOIN[r.op].format(name, term))
         for r, name in zip(group, sums, strict=True):
             if self.steps:
                 self.names.values[r.key] = name
             else:
                 self._combined(r, name)
+        for key, place in found.items():
+            self.names.values[places[key].key] = place.end(self.names.values[key], self.steps)
 
     def _loop(self) -> str:
         count = self.plan.column_count
