@@ -124,6 +124,19 @@ def test_rows_are_dealt_out_to_processes_equally_or_refused(monkeypatch):
 @pytest.mark.matrix
 def test_two_processes_train_together(tmp_path, base, data):
     """Over gloo: the first process writes, and the weights that it writes are those of both."""
+    first, second = together(tmp_path, base, data, "steps=2", "learning_rate=1e-3")
+    assert second.figures["loss"] < first.figures["loss"]
+    assert (tmp_path / "run" / MODEL / "config.json").exists()
+
+
+@pytest.mark.matrix
+def test_time_ends_two_processes_at_the_same_step(tmp_path, base, data):
+    assert 1 <= len(together(tmp_path, base, data, "steps=10000", "seconds=2", "save_every=10000")) < 10000
+    assert (tmp_path / "run" / MODEL / "config.json").exists()
+
+
+def together(folder, base, data, *settings):
+    """The steps that two processes made with these settings."""
     begun = [
         sys.executable,
         "-m",
@@ -134,15 +147,13 @@ def test_two_processes_train_together(tmp_path, base, data):
         "-m",
         "kernelwright",
     ]
-    recipe = ["--set", "steps=2", "--set", "batch=2", "--set", "device=cpu", "--set", "learning_rate=1e-3"]
-    asked = ["train", "sft", str(tmp_path / "run"), "--model", str(base), "--data", str(twice(data, tmp_path)), *recipe]
+    recipe = [part for one in ("batch=2", "device=cpu", *settings) for part in ("--set", one)]
+    asked = ["train", "sft", str(folder / "run"), "--model", str(base), "--data", str(twice(data, folder)), *recipe]
     done = subprocess.run(
         [*begun, *asked], capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    first, second = session.steps(tmp_path / "run")
-    assert second.figures["loss"] < first.figures["loss"]
-    assert (tmp_path / "run" / MODEL / "config.json").exists()
+    return session.steps(folder / "run")
 
 
 def twice(data, folder):

@@ -22,6 +22,7 @@ from kernelwright.train.engine.sft import save
 from kernelwright.train.engine.watch import (
     Heard,
     Watch,
+    agreed,
     last_checkpoint,
     micro_batches,
     processes,
@@ -102,7 +103,7 @@ class _Trainer(trl.GRPOTrainer):  # type: ignore[misc]
         whole, since = recipe.seconds, self._since
         self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
             optimizer or self.optimizer,
-            lambda step: rate_share(step, recipe.warmup, (monotonic() - since) / whole),
+            lambda step: rate_share(step, recipe.warmup, agreed((monotonic() - since) / whole)),
         )
         self._created_lr_scheduler = True
         return self.lr_scheduler

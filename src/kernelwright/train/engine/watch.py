@@ -7,14 +7,16 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import transformers
+from accelerate.utils import broadcast_object_list
 
 from kernelwright.errors import UsageError
 from kernelwright.records.base import Record
 from kernelwright.train.recipe import CHECKPOINTS, Progress, Training
 
+T = TypeVar("T")
 Heard = Callable[[Progress], None]
 NAMES = {
     "loss": "loss", "grad_norm": "gradient norm", "learning_rate": "learning rate", "reward": "return",
@@ -43,8 +45,7 @@ class Watch(transformers.TrainerCallback):  # type: ignore[misc]
         """See `TrainerCallback.on_step_end`."""
         now = monotonic()
         self._took.append(now - self._began)
-        # Several processes must stop at the same step, so only one that trains alone looks at the clock.
-        if processes() == 1 and self._seconds is not None and now - self._since + max(self._took) > self._seconds:
+        if self._seconds is not None and agreed(now - self._since + max(self._took) > self._seconds):
             control.should_training_stop = control.should_save = True
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: object) -> None:  # noqa: ANN401
@@ -83,6 +84,11 @@ def shared_arguments(recipe: Training, folder: Path) -> dict[str, Any]:
 def processes() -> int:
     """How many processes train together: those that `accelerate launch` or `torchrun` started."""
     return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def agreed(value: T) -> T:
+    """The first process's value in all of them, each of which must ask: several clocks would end runs at several steps."""
+    return value if processes() == 1 else broadcast_object_list([value])[0]  # type: ignore[no-any-return]
 
 
 def micro_batches(rows: int, most: int) -> tuple[int, int]:
