@@ -26,7 +26,7 @@ they scored before GRPO (results/train-grpo-many-…), and leaves `before` out. 
 `--grpo-workers` cores and no device; with `--interpret-measures` those of pass@k do too. A verdict that the referee could not
 reach is left out and counted; it is never a wrong one. `--grpo-seconds 0` leaves GRPO what a call has beside the measure
 after it. With `--restyle` GRPO practises on modules in other forms: a policy that has seen one form errs alike from module to
-module there. train_caches.py tells which --cache writes faster.
+module there. `--trainers 4` has GRPO train on four GPUs together. train_caches.py tells which --cache writes faster.
 The mid-end and ablations of its reward are train_midend.py.
 
 On one H200, in three calls (the third takes what the others left; with --restore they need not be of the same lease):
@@ -55,7 +55,7 @@ LEARNING = ("by-prefix", "demonstrate")
 """Settings of GRPO's recipe that are on or off."""
 DRY = {
     "target": "sm_90", "size": "1M", "vocabulary": 2048, "pairs": 40, "revalidate": 1, "sft_steps": 2,
-    "sft_batch": 1, "heldout": 1, "samples": 2, "workers": 1, "grpo_steps": 1, "grpo_tasks": 1, "candidates": 2, "groups": 1,
+    "sft_batch": 1, "heldout": 1, "samples": 2, "workers": 1, "grpo_steps": 1, "grpo_tasks": 2, "candidates": 4, "groups": 2,
     "trajectories": 2, "max_new_tokens": 12, "grpo_seconds": 300.0, "sft_seconds": 0.0, "save_every": 1,
     "shortest": True, "forms": 2, "measure_seconds": 40.0,
     "mse_samples": 2, "ablation_seconds": 30.0,
@@ -116,7 +116,8 @@ def options() -> argparse.Namespace:
         "beta": 0.0, "negative": 1.0, "workers": 8, "grpo-workers": 0,
         "pairs": 40_000, "revalidate": 24, "vocabulary": 4096, "lora-rank": 0, "seed": 0, "sft-steps": 3600, "forms": 4,
         "sft-batch": 32, "heldout": 32, "samples": 8, "grpo-steps": 200, "grpo-tasks": 48, "candidates": 600, "groups": 8,
-        "trajectories": 8, "waves": 1, "ahead": 1, "updates": 1, "max-new-tokens": 1056, "save-every": 4, "mse-samples": 32,
+        "trajectories": 8, "trainers": 1, "waves": 1, "ahead": 1, "updates": 1, "max-new-tokens": 1056, "save-every": 4,
+        "mse-samples": 32,
     }  # fmt: skip
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=type(value), default=value)

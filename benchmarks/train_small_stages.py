@@ -8,6 +8,7 @@ import math
 import os
 import random
 import shutil
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -280,7 +281,7 @@ class Bench(Measures):
         given = min(missing, max(30.0, room))
         recipe = self.recipe(self.work / "sft" / MODEL, given)
         since = time.monotonic()
-        train(recipe, folder, Suppliers(), self.told("grpo"))
+        self.reinforced(recipe, folder)
         spent += time.monotonic() - since
         made = steps(folder)
         self.book.put(
@@ -294,10 +295,21 @@ class Bench(Measures):
         # A run that was given all the time ends before the step for which there is none, and a rest is not worth a start.
         return bool(made[-1].step >= recipe.steps or missing - given < START_S)
 
+    def reinforced(self, recipe: Grpo, folder: Path) -> None:
+        """In this process, or in one on each of the first GPUs, as users have it."""
+        if self.o.trainers == 1:
+            train(recipe, folder, Suppliers(), self.told("grpo"))
+            return
+        file = self.work / "grpo.json"
+        file.write_text(recipe.model_dump_json())
+        several = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={self.o.trainers}"]
+        asked = ["-m", "kernelwright", "train", "grpo", str(folder), "--recipe", str(file), "--json"]
+        subprocess.run([sys.executable, *several, *asked], check=True)
+
     def recipe(self, model: Path, seconds: float) -> Grpo:
         """The recipe of reinforcement learning, from this model."""
         data = self.kept("data-grpo", lambda: self.practice(model))
-        tasks, workers = read_samples(data), self.o.grpo_workers or self.o.workers
+        tasks, workers = read_samples(data), max(1, (self.o.grpo_workers or self.o.workers) // self.o.trainers)
         return Grpo(
             model=str(model), data=str(data), split=tasks[0].split,
             steps=self.o.grpo_steps, seconds=seconds,
@@ -315,7 +327,8 @@ class Bench(Measures):
 
     def workers_of_task(self, tasks: int, workers: int) -> int:
         """How many a task is dealt out to. A worker interprets one kernel after another, and holds nothing of the device."""
-        return max(1, min(workers // self.o.groups if self.o.interpreted else OPEN_TASKS // tasks, workers))
+        groups = self.o.groups // self.o.trainers
+        return max(1, min(workers // groups if self.o.interpreted else OPEN_TASKS // tasks, workers))
 
     def without_sft(self) -> bool:
         """GRPO from the model before its fine-tuning. It is shown no kernel: that would be fine-tuning."""

@@ -1,8 +1,9 @@
-"""Recipes: every option of a training run, from TOML, and what its folder holds. Loads no torch.
+"""Recipes: every option of a training run, from TOML or JSON, and what its folder holds. Loads no torch.
 
 The recipe is written into the folder and must be the same when the run goes on, but for its length and its means.
 """
 
+import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -188,15 +189,15 @@ class Rollout(Record):
 
 
 def read_recipe(file: Path | None, flags: Mapping[str, JsonValue]) -> Recipe:
-    """A recipe from a TOML file with flags over it.
+    """A recipe from a TOML file, or from the `recipe.json` of another run, with flags over it.
 
     Raises:
         UsageError: the file cannot be read, or a setting is unknown or out of bounds; all of them are named.
     """
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8")) if file else {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"recipe {str(file)!r} is not a TOML file that can be read ({error})") from None
+        table = _table(file) if file else {}
+    except (OSError, ValueError) as error:
+        raise UsageError(f"recipe {str(file)!r} is no TOML or JSON file that can be read ({error})") from None
     try:
         return RECIPES.validate_python({**table, **flags})
     except ValidationError as error:
@@ -204,6 +205,11 @@ def read_recipe(file: Path | None, flags: Mapping[str, JsonValue]) -> Recipe:
         raise UsageError(
             f"the recipe does not make a run: {faults}. {page('training.md')} lists every setting"
         ) from None
+
+
+def _table(file: Path) -> dict[str, JsonValue]:
+    text = file.read_text(encoding="utf-8")
+    return json.loads(text) if file.suffix == ".json" else tomllib.loads(text)  # type: ignore[no-any-return]
 
 
 def keep_recipe(folder: Path, recipe: Recipe) -> None:

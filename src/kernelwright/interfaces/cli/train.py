@@ -57,7 +57,7 @@ def train(  # noqa: PLR0913  a flag is a parameter
     again: Annotated[
         bool, typer.Option("--revalidate", help="Judge every sample again, repair or drop.", rich_help_panel=_DATA)
     ] = False,
-    recipe: Annotated[Path | None, _option("A TOML file with settings.", _RECIPE)] = None,
+    recipe: Annotated[Path | None, _option("A TOML file with settings, or another run's recipe.json.", _RECIPE)] = None,
     model: Annotated[str | None, _option("A checkpoint's folder, an adapter's, or a .gguf file.", _RECIPE)] = None,
     data: Annotated[Path | None, _option("The data set's folder.")] = None,
     settings: Settings = None,

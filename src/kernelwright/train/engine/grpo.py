@@ -151,6 +151,10 @@ def _trainer(
         mask_truncated_completions=True,
     )
     openings = [as_dicts(environment.opening(one)) for one in environment.assignments if one.split == recipe.split]
+    if len(openings) < recipe.groups:
+        raise UsageError(
+            f"{len(openings)} tasks are too few for a step of {recipe.groups} groups: choose fewer, or more data"
+        )
     return _Trainer(
         recipe=recipe,
         rollouts=rollouts,
