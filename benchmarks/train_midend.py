@@ -9,6 +9,7 @@ is timed on this device, one kernel at a time. `--policy` takes the packaged mod
 | warm | 3 min | from a kernel of the frontend's pairs to the same under other settings, both by chance: nothing is timed |
 | sft | 1 min | from a kernel with its measured profile to a faster one of the same task; held-out families are kept apart |
 | before | 2 min | --samples edits of each held-out module's slowest kernel: the gain over it, of all and of the best |
+| practised | 3 min | likewise of the kernels that GRPO practises on: what it meets first is timed then, on all GPUs |
 | right | 4 min | GRPO on whether edits are right at all, of --right-tasks modules, interpreted on --grpo-workers cores |
 | after_right | 2 min | as before, other random numbers |
 | grpo | 5 min | reward `log_gain`: the logarithm of the gain over the parent; on --practice other modules |
@@ -19,7 +20,8 @@ is timed on this device, one kernel at a time. `--policy` takes the packaged mod
 | control | 3 min | likewise with `log_gain`: what the three stand beside where `grpo` had another length or other GPUs |
 
 GRPO on gains practises on --practice modules of held-out families that no measure has, or, without any, on those of `sft`;
-that on right edits takes others still. A reply is an edit of the kernel (prompt variant `edits`), some thirty tokens where the
+that on right edits takes others still. Each kernel is timed once (the search cache), also by arms beside each other. A reply
+is an edit of the kernel (prompt variant `edits`), some thirty tokens where the
 whole kernel has six hundred: nearly half of those had a slip of copying in them.
 OUT/train-midend-DEVICE.json has all figures. Three calls of 560 s in one lease, on from the files of an earlier one:
 

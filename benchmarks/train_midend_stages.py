@@ -42,11 +42,11 @@ from kernelwright.train.environment import Assignment, Environment, Settings
 from kernelwright.train.judges import Judges
 from kernelwright.train.passes import interval
 from kernelwright.train.recipe import MODEL, Grpo, Sft
-from kernelwright.train.session import steps, train
+from kernelwright.train.session import open_judges, steps, train
 from kernelwright.train.structure import family, split_of
 
 POLICY = Policy(
-    compile_limit_s=10.0, seeds=3, search_seconds=0.3, search_blocks=12, baselines=("eager",), counters=False
+    compile_limit_s=6.0, seeds=3, search_seconds=0.3, search_blocks=12, baselines=("eager",), counters=False
 )
 """Tiles that compile for half a minute are too large to be fast, and a set of rollouts waited for two or three of them."""
 VARIANTS, ELSEWHERE = "variants.jsonl", "variants-elsewhere.jsonl"
@@ -85,6 +85,7 @@ class Midend(Bench):
             "warm": Stage(self.warm, "", 90),
             "sft": Stage(self.sft, "parents", 60),
             "before": Stage(lambda: self.edits("before", "midend_sft"), "sft", measure),
+            "practised": Stage(lambda: self.edits("practised", "midend_sft", self.practised()), "sft", measure),
             "right": Stage(self.right, "sft", START_S + 60),
             "after_right": Stage(lambda: self.edits("after_right", "midend_right"), "right", measure),
             "grpo": Stage(lambda: self.reinforced("grpo", "log_gain", self.o.grpo_seconds), "sft", START_S + 100),
@@ -141,7 +142,7 @@ class Midend(Bench):
             return self._parents()
 
     def _parents(self) -> bool:
-        file, judges = self.work / VARIANTS, self.judges(POLICY)
+        file, judges = self.work / VARIANTS, self.judges()
         if not file.exists():
             self.take_timed(file)
         end = time.monotonic() + min(self.o.parents_seconds, self.left - 40)
@@ -161,10 +162,9 @@ class Midend(Bench):
         finally:
             self.loop.run(judges.close())
         found = read_lines(Variant, file)
-        practice = set(self.practice())
         elsewhere = read_lines(Variant, self.work / ELSEWHERE)
         pairs = [pair for ones in (found, elsewhere) for pair in self.pairs_of([v for v in ones if not v.heldout])]
-        practised = [self.begun_from(one) for one in found if one.task.source.name in practice]
+        practised = [self.begun_from(one) for one in self.practised()]
         for name, made in (("data-midend", pairs), ("data-practice", practised)):
             folder = self.work / name
             folder.mkdir(exist_ok=True)
@@ -234,7 +234,16 @@ class Midend(Bench):
                 found[one.task.id] = one
         return list(found.values())
 
+    def practised(self) -> list[Variant]:
+        """What GRPO practises on."""
+        practice = set(self.practice())
+        return [one for one in read_lines(Variant, self.work / VARIANTS) if one.task.source.name in practice]
+
     # Training.
+
+    def judges(self, policy: Policy = POLICY, workers: int = 0) -> Judges:
+        """As the frontend's; but each kernel is timed once by all stages, and by arms beside each other."""
+        return open_judges(Suppliers(), policy, workers or self.o.workers, self.o.gpus, cached=True)
 
     def warm(self) -> bool:
         """From a kernel to the same with other settings, both by chance: what a mid-end is asked, and no word of what is fast.
@@ -309,7 +318,7 @@ class Midend(Bench):
             "learning_rate": self.o.grpo_rate, "decay": False, "seed": self.o.seed, "groups": self.o.groups,
             "trajectories": self.o.trajectories, "workers": self.o.workers, "gpus": self.o.gpus, "waves": self.o.waves,
             "updates": self.o.updates, "ahead": self.o.ahead, "negative": self.o.negative, "cache": self.o.cache,
-            "save_every": 2, "policy": POLICY, "max_new_tokens": self.o.max_new_tokens,
+            "cached": True, "save_every": 2, "policy": POLICY, "max_new_tokens": self.o.max_new_tokens,
             "micro_batch": min(16, self.o.groups * self.o.trajectories), "scale": "none",
         }  # fmt: skip
         recipe = Grpo(**(settings | others))
@@ -330,9 +339,9 @@ class Midend(Bench):
 
     # Measuring.
 
-    def edits(self, name: str, folder: str) -> bool:
-        """Edits of each held-out module's slowest kernel: what they gain over it."""
-        chosen, judges = self.slowest(), self.judges(POLICY)
+    def edits(self, name: str, folder: str, chosen: Sequence[Variant] = ()) -> bool:
+        """Edits of these kernels, or of each held-out module's slowest: what they gain over it."""
+        chosen, judges = chosen or self.slowest(), self.judges()
         tasks = [Assignment(task=one.task, parent=one.attempt, split="heldout") for one in chosen]
         environment = Environment(tasks, judges, Settings(role="midend", reward="midend", variant=EDITS))
         how = Sampling(self.o.samples, 1.0, self.o.max_new_tokens, 64, len(name), self.o.cache)

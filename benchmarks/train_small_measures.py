@@ -32,7 +32,7 @@ from kernelwright.train.session import open_judges
 POLICY = Policy(compile_limit_s=40.0, seeds=3)
 INTERPRETED = POLICY.model_copy(update={"run_limit_s": 5.0})
 """Of verdicts in the interpreter: one that never ends holds its worker, and in the end the trainer, for twenty seconds."""
-MEASURED = 64
+MEASURED = 128
 """Held-out families that are kept for measures, the first ones; GRPO may practise on the others, which fine-tuning has not
 seen either: what it has seen is solved already, and a group whose rewards do not differ teaches nothing."""
 OTHER_FORM = 1000

@@ -45,8 +45,7 @@ RESTYLED = 0.85
 """Share of modules in another form, of those that GRPO looks at with `--restyle`. GRPO on such forms alone took three to six
 points from the form that was taught (two H200s, two seeds)."""
 UNSURE = (0.01, 0.7)
-"""Between which the probability of the author's whole kernel lies, of modules that GRPO practises on. With `--demonstrate`,
-which shows that kernel where no reply is right, only the second counts."""
+"""Between which the probability of the author's whole kernel lies, of modules that GRPO practises on."""
 COOLER = 0.5
 """The temperature of a control: what GRPO gains only by writing what is likely more often, colder sampling gains too."""
 TRIED, WARMING = 40, 8
@@ -196,15 +195,15 @@ class Bench(Measures):
         """Modules for GRPO, of families that neither fine-tuning nor a measure has; of a tiny data set, any.
 
         Of as many by chance as there is time to look at, those of whose known kernel the model is neither sure nor ignorant:
-        where all replies are right, or none is and none is shown, a group teaches nothing. With `--restyle` most are in
-        another form, and those that are not keep what was taught.
+        where all replies are right, or none is, a group teaches nothing, and what it is shown where none is it learns by
+        heart, at the price of what it knew. With `--restyle` most are in another form, and those that are not keep what was
+        taught.
         """
         measured = {one.family for any_file in (False, True) for one in self.unseen(any_file)[:MEASURED]}
         free = [one for one in self.unseen(any_file=True) if one.family not in measured]
         drawn = kit.short(model, self.looked_at(free), self.o.max_new_tokens)
         sure = [math.exp(found) for found in kit.likelihoods(model, drawn)]
-        least = 0.0 if self.o.demonstrate else UNSURE[0]
-        unsure = [one for one, found in zip(drawn, sure, strict=True) if least <= found < UNSURE[1]]
+        unsure = [one for one, found in zip(drawn, sure, strict=True) if UNSURE[0] <= found < UNSURE[1]]
         self.book.put(practice={"looked_at": len(drawn), "likelihood": fmean(sure or [0.0]), "unsure": len(unsure)})
         return (unsure or drawn or self.drawn(self.o.grpo_tasks))[: self.o.grpo_tasks]
 
@@ -281,7 +280,7 @@ class Bench(Measures):
         given = min(missing, max(30.0, room))
         recipe = self.recipe(self.work / "sft" / MODEL, given)
         since = time.monotonic()
-        self.reinforced(recipe, folder)
+        self.run_recipe(recipe, folder)
         spent += time.monotonic() - since
         made = steps(folder)
         self.book.put(
@@ -295,7 +294,7 @@ class Bench(Measures):
         # A run that was given all the time ends before the step for which there is none, and a rest is not worth a start.
         return bool(made[-1].step >= recipe.steps or missing - given < START_S)
 
-    def reinforced(self, recipe: Grpo, folder: Path) -> None:
+    def run_recipe(self, recipe: Grpo, folder: Path) -> None:
         """In this process, or in one on each of the first GPUs, as users have it."""
         if self.o.trainers == 1:
             train(recipe, folder, Suppliers(), self.told("grpo"))

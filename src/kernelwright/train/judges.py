@@ -21,6 +21,7 @@ from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.policy import Effort
 from kernelwright.records.task import Target, Task, TaskSource
+from kernelwright.train.remembered import Remembered
 
 T = TypeVar("T")
 OPEN_TASKS = 48
@@ -53,16 +54,24 @@ class _Place:
 class Judges:
     """Verdicts for a trainer. Close it in the end."""
 
-    def __init__(self, open_evaluator: Callable[[int], Evaluator], workers: int = 1, of_task: int = 1) -> None:
+    def __init__(
+        self,
+        open_evaluator: Callable[[int], Evaluator],
+        workers: int = 1,
+        of_task: int = 1,
+        remembered: Remembered | None = None,
+    ) -> None:
         """Open nothing yet.
 
         Args:
             open_evaluator: Makes the evaluator of that number, with a worker of its own.
             workers: How many at once. More than one only where no time is taken, or on several devices.
             of_task: How many of them one task's kernels are dealt out to.
+            remembered: What other runs found; without it only what these judges did.
         """
         os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(1, OPEN_TASKS // workers)))
         self._open, self._workers, self._of_task = open_evaluator, workers, min(of_task, workers)
+        self._remembered = remembered
         self._seats: dict[str, int] = {}
         self._places: dict[int, _Place] = {}
         self._left: list[_Place] = []
@@ -133,14 +142,15 @@ class Judges:
             await place.evaluator.close()
         self._places.clear()
         self._left.clear()
+        if self._remembered is not None:
+            self._remembered.close()
 
     async def _judge(self, task: Task, candidate: Candidate, effort: Effort) -> Evaluation | None:
         seat = self._seat(task.source)
-        self.rate.judged += 1
         for _ in range(2):
             place = self._place(seat)
             try:
-                return await place.evaluator.evaluate(task, candidate, effort)
+                return await self._found(place.evaluator, task, candidate, effort)
             except (RefereeError, MachineError):
                 self._replace(seat, place)
             except TaskError as error:
@@ -151,6 +161,17 @@ class Judges:
                 await self._let_go(place)
         self.rate.unjudged += 1
         return None
+
+    async def _found(self, evaluator: Evaluator, task: Task, candidate: Candidate, effort: Effort) -> Evaluation:
+        if self._remembered is not None:
+            known = await self._remembered.find(evaluator, task, candidate, effort)
+            if known is not None:
+                return known
+        self.rate.judged += 1
+        found = await evaluator.evaluate(task, candidate, effort)
+        if self._remembered is not None:
+            await self._remembered.keep(evaluator, task, candidate, effort, found)
+        return found
 
     def _seat(self, source: TaskSource) -> int:
         """The least busy of this task's, always the same few: they keep inputs and references. Tasks are dealt out in turn."""

@@ -143,6 +143,8 @@ class Grpo(Training):
     """Of them, those that one task's rollouts are dealt out to; each keeps the task open."""
     gpus: tuple[str, ...] = ()
     """GPUs of this host that the workers take in turn, each as CUDA_VISIBLE_DEVICES names it; none: the trainer's own."""
+    cached: bool = False
+    """Whether the search cache is asked first, and keeps what is found: each kernel is timed once by all runs that ask it."""
     depth: int | None = None
     """Deepest modules; None: all. The curriculum's handle."""
     filters: bool = True
@@ -160,7 +162,7 @@ Recipe = Annotated[Sft | Grpo | Judge, Field(discriminator="kind")]
 RECIPES: TypeAdapter[Recipe] = TypeAdapter(Recipe)
 
 
-OPEN = ("steps", "seconds", "waves", "cache", "micro_batch", "workers", "workers_of_task", "gpus")
+OPEN = ("steps", "seconds", "waves", "cache", "micro_batch", "workers", "workers_of_task", "gpus", "cached")
 """Settings of length and of means, which may change while a run goes on."""
 
 

@@ -42,6 +42,7 @@ from kernelwright.train.recipe import (
     Sft,
     keep_recipe,
 )
+from kernelwright.train.remembered import Remembered
 
 REPORT = "report.html"
 WHOLE = frozenset({"loss", "reward"})
@@ -81,7 +82,9 @@ def train(recipe: Recipe, folder: Path, suppliers: Suppliers, heard: Heard) -> T
         keep = _keeper(folder, stack) if first else _nothing
         if isinstance(recipe, Grpo):
             with Loop() as loop:
-                judges = open_judges(suppliers, recipe.policy, recipe.workers, recipe.gpus, recipe.workers_of_task)
+                judges = open_judges(
+                    suppliers, recipe.policy, recipe.workers, recipe.gpus, recipe.workers_of_task, recipe.cached
+                )
                 try:
                     environment = prepared(recipe, samples, judges)
                     engine.train_grpo(recipe, environment, folder, keep, heard, loop)
@@ -136,15 +139,18 @@ def judged_for(recipe: Grpo) -> Target:
 
 
 def open_judges(
-    suppliers: Suppliers, policy: Policy, workers: int, gpus: Sequence[str] = (), of_task: int = 1
+    suppliers: Suppliers, policy: Policy, workers: int, gpus: Sequence[str] = (), of_task: int = 1, cached: bool = False
 ) -> Judges:
-    """Judges with evaluators of the suppliers, on these GPUs in turn; of several trainers each begins with another one."""
+    """Judges with evaluators of the suppliers, on these GPUs in turn; of several trainers each begins with another one.
+
+    `cached`: the search cache is asked first, and keeps what is found.
+    """
     first = int(os.environ.get("RANK", "0"))
 
     def opened(worker: int) -> Evaluator:
         return suppliers.open_evaluator(policy, Place(gpus=gpus[(first + worker) % len(gpus)] if gpus else ""))
 
-    return Judges(opened, workers, of_task)
+    return Judges(opened, workers, of_task, Remembered(suppliers.cache, policy) if cached else None)
 
 
 def steps(folder: Path) -> tuple[Progress, ...]:

@@ -7,12 +7,15 @@ import pytest
 from kernelwright.errors import RefereeError, TaskError, UsageError
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.evaluation import Suspect
+from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
+from kernelwright.store.cache import EvaluationCache
 from kernelwright.testing.samples import sample_attempt, sample_evaluation, sample_task
 from kernelwright.testing.scripted import ScriptedEvaluator
 from kernelwright.train.environment import Assignment, Environment, Settings
 from kernelwright.train.filters import faked
 from kernelwright.train.judges import Judges
+from kernelwright.train.remembered import Remembered
 
 TASK = sample_task()
 REPLY = '```cpp\nextern "C" void kernel(const float* x, float* out) {}\n```'
@@ -133,6 +136,32 @@ def test_the_same_kernel_is_judged_once():
     assert len(evaluator.calls) == 1
     assert (judges.rate.asked, judges.rate.judged, judges.rate.unjudged) == (2, 1, 0)
     assert evaluator.closed
+
+
+def test_what_another_run_timed_is_taken_over_and_nothing_else_is(tmp_path):
+    evaluators, kernel = (
+        [ScriptedEvaluator(outcomes=("measured",)) for _ in range(2)],
+        sample_attempt(0).proposal.candidate,
+    )
+
+    def asked(number, *efforts):
+        remembered = Remembered(lambda: EvaluationCache(tmp_path / "known.sqlite"), Policy())
+        judges = Judges(lambda _: evaluators[number], remembered=remembered)
+
+        async def verdicts():
+            try:
+                return [await judges.judge(TASK, kernel, effort) for effort in efforts]
+            finally:
+                await judges.close()
+
+        return asyncio.run(verdicts()), judges.rate
+
+    first, made = asked(0, "search")
+    again, taken = asked(1, "search", "verify")
+    assert (made.judged, taken.asked, taken.judged, len(evaluators[1].calls)) == (1, 2, 1, 1)
+    assert again[0].cached_from == "training"
+    assert again[0].model_copy(update={"cached_from": first[0].cached_from}) == first[0]
+    assert again[1].cached_from != "training"
 
 
 def test_verdicts_under_way_are_given_up_when_judges_close():

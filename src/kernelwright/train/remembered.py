@@ -1,0 +1,64 @@
+"""The search cache under a trainer's questions: what any run found of a kernel on this device is not asked again.
+
+Opened at the first question, in the thread that asks: SQLite's connections are one thread's. Trainers side by side share what
+they find, so that arms that differ in their reward alone time each kernel once.
+"""
+
+from collections.abc import Callable
+
+from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.evaluation import Evaluation
+from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.task import Task
+from kernelwright.store.cache import EvaluationCache, evaluation_key
+
+RUN = "training"
+"""What the cache tells others of where a verdict is from."""
+
+
+class Remembered:
+    """Verdicts by task, kernel, device, versions, policy and sandbox."""
+
+    def __init__(self, open_cache: Callable[[], EvaluationCache | None], policy: Policy) -> None:
+        self._open, self._policy = open_cache, policy
+        self._cache: EvaluationCache | None = None
+        self._opened = False
+
+    async def find(self, evaluator: Evaluator, task: Task, kernel: Candidate, effort: Effort) -> Evaluation | None:
+        """What is known; only a search takes over what others found.
+
+        Raises:
+            RefereeError: the referee, which is asked where it runs, broke.
+        """
+        if effort != "search" or (cache := self._opened_cache()) is None:
+            return None
+        kept = cache.find(await self._key(evaluator, task, kernel, effort))
+        return kept.evaluation.model_copy(update={"cached_from": kept.run}) if kept else None
+
+    async def keep(
+        self, evaluator: Evaluator, task: Task, kernel: Candidate, effort: Effort, found: Evaluation
+    ) -> None:
+        """Keep what was found.
+
+        Raises:
+            RefereeError: as `find`.
+        """
+        if effort == "search" and (cache := self._opened_cache()) is not None:
+            cache.keep(await self._key(evaluator, task, kernel, effort), RUN, found)
+
+    def close(self) -> None:
+        """Close the cache, in the thread that asked."""
+        if self._cache is not None:
+            self._cache.close()
+
+    def _opened_cache(self) -> EvaluationCache | None:
+        if not self._opened:
+            self._cache, self._opened = self._open(), True
+        return self._cache
+
+    async def _key(self, evaluator: Evaluator, task: Task, kernel: Candidate, effort: Effort) -> str:
+        environment = await evaluator.environment(task.target)
+        key = evaluation_key(task, kernel, environment, self._policy, effort)
+        # What a weaker sandbox let pass is not taken over by a stronger one.
+        return f"{key} {' '.join(sorted(environment.isolation))}"
