@@ -211,7 +211,7 @@ def read_recipe(file: Path | None, flags: Mapping[str, JsonValue]) -> Recipe:
 
 def _table(file: Path) -> dict[str, JsonValue]:
     text = file.read_text(encoding="utf-8")
-    return json.loads(text) if file.suffix == ".json" else tomllib.loads(text)  # type: ignore[no-any-return]
+    return json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
 
 
 def keep_recipe(folder: Path, recipe: Recipe) -> None:

@@ -169,9 +169,8 @@ class CudaReferenceSide(ReferenceSide):
         """The whole call there, with what a first try wrote to, such as a counter of batches, as it was before."""
         self._make_ready("fp64", offsets)
         given = self._window(self._view, offsets)
-        fresh = {i: double(given[i]).clone() for i in self._written}
-        leaves = [fresh.get(i, leaf) for i, leaf in enumerate(leaves)]
-        leaves = [v.cpu() if isinstance(v, torch.Tensor) else v for v in leaves]
+        fresh = [double(given[i]) if i in self._written else leaf for i, leaf in enumerate(leaves)]
+        leaves = [v.cpu() if isinstance(v, torch.Tensor) else v for v in fresh]
         results = [*(_narrow(t) for t in flatten(self._called(model, leaves))), *self._after("fp64", leaves)]
         return [t.to(self._device) for t in results]
 

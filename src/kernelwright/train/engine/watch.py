@@ -88,7 +88,7 @@ def processes() -> int:
 
 def agreed(value: T) -> T:
     """The first process's value in all of them, each of which must ask: several clocks would end runs at several steps."""
-    return value if processes() == 1 else broadcast_object_list([value])[0]  # type: ignore[no-any-return]
+    return value if processes() == 1 else broadcast_object_list([value])[0]
 
 
 def micro_batches(rows: int, most: int) -> tuple[int, int]:

@@ -103,8 +103,10 @@ class Strided:
     @cached_property
     def places(self) -> dict[str, Reduce]:
         """By the key of an extremum, where the first one lies: known as soon as itself, if the second pass asks no more."""
-        first, second, *_ = *self.passes, (), ()
-        found = {best.key: r for r in second if len(self.columns) == 1 and (best := extremum_at(r)) in first}
+        if len(self.columns) != 1 or len(self.passes) < 2:
+            return {}
+        first, second = self.passes[:2]
+        found = {best.key: r for r in second if (best := extremum_at(r)) is not None and best in first}
         return found if len(found) == len(second) else {}
 
     @cached_property
