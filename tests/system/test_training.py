@@ -189,8 +189,13 @@ def prompted(monkeypatch, data):
 def grpo(tuned, data, **fields):
     return Grpo(
         model=str(tuned / MODEL), data=str(data), device="cpu", target="cpu", effort="verify", reward="frontend",
-        groups=1, trajectories=2, max_new_tokens=8, save_every=1, learning_rate=1e-4, policy=Policy(seeds=1), **fields,
+        trajectories=2, max_new_tokens=8, save_every=1, learning_rate=1e-4, policy=Policy(seeds=1), **{"groups": 1} | fields,
     )  # fmt: skip
+
+
+def test_more_groups_than_tasks_are_refused(tmp_path, tuned, data, warm_referee):
+    with pytest.raises(UsageError, match="2 groups needs as many tasks, and there are 1"):
+        session.train(grpo(tuned, data, steps=1, groups=2), tmp_path, warm_referee.suppliers(), lambda _: None)
 
 
 @pytest.mark.usefixtures("prompted")

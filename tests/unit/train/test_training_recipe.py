@@ -30,6 +30,16 @@ def test_every_fault_is_named():
         read_recipe(None, {**GIVEN, "steps": 0, "colour": "red"})
 
 
+def test_another_run_s_recipe_is_one(tmp_path):
+    kept = read_recipe(None, GIVEN)
+    keep_recipe(tmp_path, kept)
+    assert read_recipe(tmp_path / "recipe.json", {}) == kept
+    assert read_recipe(tmp_path / "recipe.json", {"seed": 7}) == kept.model_copy(update={"seed": 7})
+    (tmp_path / "recipe.json").write_text("steps = 3")
+    with pytest.raises(UsageError, match="no TOML or JSON file"):
+        read_recipe(tmp_path / "recipe.json", {})
+
+
 def test_a_longer_run_of_the_same_recipe_goes_on_and_another_does_not(tmp_path):
     keep_recipe(tmp_path, read_recipe(None, {**GIVEN, "steps": 1}))
     keep_recipe(tmp_path, read_recipe(None, {**GIVEN, "steps": 5, "seconds": 9.0}))

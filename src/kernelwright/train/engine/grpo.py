@@ -153,7 +153,7 @@ def _trainer(
     openings = [as_dicts(environment.opening(one)) for one in environment.assignments if one.split == recipe.split]
     if len(openings) < recipe.groups:
         raise UsageError(
-            f"{len(openings)} tasks are too few for a step of {recipe.groups} groups: choose fewer, or more data"
+            f"a step of {recipe.groups} groups needs as many tasks, and there are {len(openings)}: choose fewer, or more data"
         )
     return _Trainer(
         recipe=recipe,
