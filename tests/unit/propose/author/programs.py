@@ -61,6 +61,13 @@ CASES = {
         "x, k, b, y, w",
         "torch.randn(3, 8, 7, 20), torch.randn(40, 8, 3, 3), torch.randn(40), torch.randn(200, 30), torch.randn(30, 10)",
     ),
+    "tiles of a product": (
+        "F.gelu(F.conv2d(x, k, b)).mean((2, 3)), F.conv2d(v, k, padding=1).amax((2, 3)), torch.sigmoid(y @ w + 1).sum(1),"
+        " F.adaptive_avg_pool2d(F.relu(F.conv2d(v, k)), 1), (w.t() @ y.t()).tanh().amin(0), (y @ w).softmax(1).sum(0)",
+        "x, v, k, b, y, w",
+        "torch.randn(2, 8, 12, 150), torch.randn(2, 8, 9, 98), torch.randn(40, 8, 3, 3), torch.randn(40),"
+        " torch.randn(200, 30), torch.randn(30, 300)",
+    ),
     "products that are repeated": (
         "(x @ w)[:, None].expand(-1, 3, -1), F.conv2d(v, F.conv2d(v, k)[0, :, None, :3, :3].repeat(1, 8, 1, 1))",
         "x, w, v, k", f"torch.randn(64, 24), torch.randn(24, 32), {X}, torch.randn(32, 8, 3, 3)",
@@ -371,6 +378,13 @@ def stacked_source(design):
     return source
 
 
+def tiles_source(design):
+    """With what is left of each tile in place of the product."""
+    source = design.write(design.default).source
+    assert source.count("stripe = ") == 5
+    return source
+
+
 def places_source(design):
     """With eight columns at once, each lane of which keeps the first place of its best one."""
     changed = {name: value for word, value in {"passes": "blocks", "block": 8, "rows": 16}.items()
@@ -402,6 +416,8 @@ def source_of(design, name):
         return sided_source(design)
     if "lines of" in name:
         return lines_source(design)
+    if "tiles of" in name:
+        return tiles_source(design)
     if "in blocks" in name:
         return places_source(design)
     if not any(word in name for word in CHANGED):
@@ -413,7 +429,7 @@ def main(folder):
     for name in sys.argv[2:] or CASES:
         found = found_case(name, "cuda")
         partition.GAIN = 0.0 if "side after" in name else GAIN
-        product.BUSY = 2 if "sides of a product" in name else BUSY
+        product.BUSY = 2 if "of a product" in name else BUSY
         design = triton_design(found.task)
         path = folder / f"{found.task.name}.py"
         path.write_text(source_of(design, name))

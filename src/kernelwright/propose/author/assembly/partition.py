@@ -23,6 +23,7 @@ from kernelwright.propose.author.assembly.shares import (
     shares_of_product,
     shares_of_rows,
 )
+from kernelwright.propose.author.assembly.tiles import over_tiles
 from kernelwright.propose.author.assembly.together import together
 from kernelwright.propose.author.families.family import Family, Match
 from kernelwright.propose.author.families.product.plan import rounds_factors
@@ -195,7 +196,7 @@ class _Partition:
     def _sorted(self, roots: tuple[Root, ...]) -> bool:
         """Add the kernels of a sort; of long rows a part is sorted at a time, of which the first places are sorted again."""
         while True:
-            part = Part(roots, {a: self.settler.size(a) for r in roots for a in r.every_axis}, dict(self.tensors))
+            part = self._part(*roots)
             family, match = self._asked(part)
             if match.plan is not None:
                 self.steps.append(Kernel(family.name, part, match.plan))
@@ -294,7 +295,7 @@ class _Partition:
             if len(self.steps) > MOST_KERNELS:
                 break
             root = replace(root, expr=self._split(replace(root, expr=_replaced(root.expr, self.stored))))
-            part = Part((root,), {a: self.settler.size(a) for a in root.every_axis}, dict(self.tensors))
+            part = self._part(root)
             family, match = self._asked(part)
             if match.plan is not None:
                 self.steps.append(Kernel(family.name, part, match.plan))
@@ -330,7 +331,8 @@ class _Partition:
         return element
 
     def _split(self, root: Root) -> Expr:
-        """The root with every long reduction of few rows cut into shares."""
+        """The root with every long reduction of few rows cut into shares, and those of products into their tiles'."""
+        root = replace(root, expr=self._tiled(root))
         ready = [h for h in innermost(root.expr) if h.op != "prod"]
         for node in ready:
             axes = tuple(a for a in root.axes if a in node.axes)
@@ -342,6 +344,16 @@ class _Partition:
             if (part.key, axes) in self.shares:
                 changed[part.key] = self.shares[part.key, axes]
         return _replaced(root.expr, changed)
+
+    def _tiled(self, root: Root) -> Expr:
+        if self.task.target.kind == "cpu":
+            return root.expr
+        found = over_tiles(self._part(root), self.settler.axes.single, self._estimated)
+        changed = {one.node.key: Reduce(one.node.op, self._store(one.tile, one.order), one.across) for one in found}
+        return _replaced(root.expr, changed)
+
+    def _part(self, *roots: Root) -> Part:
+        return Part(roots, {a: self.settler.size(a) for r in roots for a in r.every_axis}, dict(self.tensors))
 
     def _moments(self, node: Reduce, of_root: tuple[int, ...], expr: Expr) -> bool:
         """Whether the sum and the squared distances from its mean are now made of those of stretches, read once."""
@@ -379,7 +391,7 @@ class _Partition:
             Root(Tensor(name, name, shape, "float32", (0,) * bool(axes)), axes, node)
             for name, node in zip(names, nodes, strict=True)
         )
-        part = Part(roots, {a: self.settler.size(a) for r in roots for a in r.every_axis}, dict(self.tensors))
+        part = self._part(*roots)
         family, match = self._asked(part)
         if match.plan is None:
             return None

@@ -297,7 +297,7 @@ class _Reader:
     def _read_again(self, node: OpNode, value: Value, made: bool) -> bool:
         """Whether others would compute the value more than once if it were not stored."""
         users = self._readers(node)
-        if any(_as_a_function(user) in WINDOWS for user in users):
+        if any(_as_a_function(user) in WINDOWS and not _is_one_window(user) for user in users):
             return True
         if not made or not users or _are_weights(value):
             return False
@@ -388,6 +388,12 @@ REPEATED = frozenset({*PRODUCTS, *WINDOWS})
 def _inputs(node: OpNode) -> list[str]:
     """Names of the tensors that an operation reads, each once."""
     return list(dict.fromkeys(ref.ref for argument in node.arguments for ref in _refs(argument.value)))
+
+
+def _is_one_window(node: OpNode) -> bool:
+    """Whether it is an adaptive mean with one result for each channel, which reads every element once."""
+    size = node.argument("output_size")
+    return "adaptive_avg_pool" in node.op and isinstance(size, list | tuple) and set(size) == {1}
 
 
 def _as_a_function(node: OpNode) -> str:

@@ -4,6 +4,7 @@ Convolutions are such products too: their windows are a matrix whose elements ar
 Reductions inside a factor, and costly functions in it, are stored first; everything else of it is computed as it is read.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,6 +21,8 @@ LEAST = 8
 """Extent of a product's side that a tile is worth."""
 WORTH = 1 << 15
 """Multiplications of one."""
+PART = 32
+"""Elements of a part of a side that a tile is worth, if they fill three quarters of it."""
 WASTED = 1 / 32
 """Share of the tiles' columns that may lie outside, for the others to lie one after another."""
 WASTED_ODD = 1 / 4
@@ -41,6 +44,8 @@ class Product:
     depth: tuple[int, ...]
     reductions: tuple[Reduce, ...] = ()
     """What is reduced along all rows, or along all columns, of what becomes of the product: inner ones first."""
+    stripes: tuple[int, ...] = ()
+    """The other axes of the side that is reduced so, where a tile holds a part of it: each tile has a place along them."""
 
     @property
     def held(self) -> Literal["rows", "columns", ""]:
@@ -58,7 +63,7 @@ class Product:
     def extents(self) -> tuple[int, int, int, int]:
         """Elements of batch, rows, columns and depth."""
         count = self.part.count
-        return count(self.batch), count(self.rows), count(self.columns), count(self.depth)
+        return count(self.batch + self.stripes), count(self.rows), count(self.columns), count(self.depth)
 
     @property
     def precise(self) -> bool:
@@ -94,8 +99,8 @@ def factors(part: Part, node: Expr) -> tuple[Expr, Expr] | None:
 def matched(part: Part, held: int = 0) -> Match | None:
     """The part as one product, or what must be stored for it to be one.
 
-    A tile may hold a whole side of a product, of `held` elements at most. Then what is reduced along that side alone, as a
-    softmax over channels is, is made in the product's own kernel.
+    A tile may hold a whole side of a product, or the part along some axes of it, of `held` elements at most. Then what is
+    reduced along these alone, as a softmax over channels is, is made in the product's own kernel.
     """
     products = [node for node in (part.nodes if held else part.heavies) if factors(part, node)]
     if not products or len(part.roots) > 1:
@@ -116,7 +121,7 @@ def matched_on_gpu(part: Part) -> Match | None:
 def _first(part: Part, node: Reduce, pair: tuple[Expr, Expr], held: int) -> list[Expr]:
     """What must be stored before the product and all that becomes of it are one kernel."""
     (root,) = part.roots
-    done = _finished(node, root, _held_sides(part, pair, held))
+    done = _finished(node, root, lambda over: held_in_tile(part, pair, over, held))
     # A product that is repeated along further axes is stored once, and then repeated.
     if done != root.expr or done.axes != set(root.axes):
         others = [other for other in part.heavies if other is not node]
@@ -124,18 +129,24 @@ def _first(part: Part, node: Reduce, pair: tuple[Expr, Expr], held: int) -> list
     return [factor for factor in pair if _stored_first(factor)]
 
 
-def _held_sides(part: Part, pair: tuple[Expr, Expr], held: int) -> set[frozenset[int]]:
-    """Axes of a side that one tile holds, where the tiles along the other one and the batch keep a device busy."""
+def held_in_tile(part: Part, pair: tuple[Expr, Expr], over: frozenset[int], held: int) -> bool:
+    """Whether one tile holds a product along these axes of a side, and all tiles keep a device busy."""
     left, right = pair
-    batch, found = part.count(tuple(left.axes & right.axes)), set[frozenset[int]]()
+    batch, count = part.count(tuple(left.axes & right.axes)), part.count(tuple(over))
     for one, other in ((left, right), (right, left)):
-        tiles = batch * -(-part.count(tuple(other.axes - one.axes)) // TILE)
-        if part.count(tuple(one.axes - other.axes)) <= held and tiles >= BUSY:
-            found.add(one.axes - other.axes)
-    return found
+        side = one.axes - other.axes
+        if over and over <= side:
+            tiles = batch * part.count(tuple(side - over)) * -(-part.count(tuple(other.axes - one.axes)) // TILE)
+            return count <= held and tiles >= BUSY and (over == side or fills(count))
+    return False
 
 
-def _finished(product: Reduce, root: Root, sides: set[frozenset[int]]) -> Expr:
+def fills(count: int) -> bool:
+    """Whether so many elements of a side are worth a tile's."""
+    return count >= PART and 4 * count >= 3 << (count - 1).bit_length()
+
+
+def _finished(product: Reduce, root: Root, holds: Callable[[frozenset[int]], bool]) -> Expr:
     """The most that becomes of a product in its own tile, before it is reduced otherwise, or read with axes that it lacks."""
     nodes = walk(root.expr)
     above = {node.key for node in nodes if product in walk(node)}
@@ -152,19 +163,19 @@ def _finished(product: Reduce, root: Root, sides: set[frozenset[int]]) -> Expr:
     def whole(node: Expr) -> bool:
         return node == root.expr and node.axes == set(root.axes)
 
-    made = [n for n in nodes if n.key in above and (n.kind == "float" or whole(n)) and _in_one_tile(n, product, sides)]
+    made = [n for n in nodes if n.key in above and (n.kind == "float" or whole(n)) and _in_one_tile(n, product, holds)]
     made = [node for node in made if whole(node) or node != root.expr]
     return max(filter(closed, made), key=lambda node: len(walk(node)), default=product)
 
 
-def _in_one_tile(node: Expr, product: Reduce, sides: set[frozenset[int]]) -> bool:
-    """Whether nothing but one whole side of the product is reduced on the way, if anything is."""
+def _in_one_tile(node: Expr, product: Reduce, holds: Callable[[frozenset[int]], bool]) -> bool:
+    """Whether nothing is reduced on the way but along axes that a tile holds, if anything is."""
     inside = {n.key for n in walk(product)}
     heavy = [n for n in walk(node) if isinstance(n, Reduce | Scan | Order) and n.key not in inside]
     if not heavy:
         return node.axes == product.axes
     over = {frozenset(n.over) if isinstance(n, Reduce) and n.kind == "float" else frozenset[int]() for n in heavy}
-    return len(over) == 1 and over <= sides and node.axes in (product.axes, product.axes - next(iter(over)))
+    return len(over) == 1 and all(map(holds, over)) and node.axes in (product.axes, product.axes - next(iter(over)))
 
 
 def _plan(part: Part, root: Root, node: Reduce, left: Expr, right: Expr) -> Product:
@@ -179,9 +190,11 @@ def _plan(part: Part, root: Root, node: Reduce, left: Expr, right: Expr) -> Prod
 
     inside = {n.key for n in walk(node)}
     reductions = tuple(n for n in walk(root.expr) if isinstance(n, Reduce) and n.key not in inside)
+    sides = (left.axes - right.axes, right.axes - left.axes)
+    beside = next((side - set(r.over) for r in reductions for side in sides if set(r.over) < side), frozenset[int]())
     batch = along((left.axes & right.axes) - set(node.over))
-    rows, columns = along(left.axes - right.axes), along(right.axes - left.axes)
-    return Product(part, node, left, right, batch, rows, columns, node.over, reductions)
+    rows, columns = (along(side - beside) for side in sides)
+    return Product(part, node, left, right, batch, rows, columns, node.over, reductions, along(beside))
 
 
 def rounds_factors(task: Task, product: Product) -> bool:

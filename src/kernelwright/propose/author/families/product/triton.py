@@ -18,7 +18,7 @@ from kernelwright.propose.author.source.writer import Writer
 
 WORDS = frozenset({
     "tile", "tiles", "down", "across", "first", "height", "turn", "row", "column", "deep", "below", "start", "batch",
-    "turns", "in_rows", "in_columns", "in_depth", "in_below", "left", "right", "total", *HELPERS,
+    "turns", "stripe", "in_rows", "in_columns", "in_depth", "in_below", "left", "right", "total", *HELPERS,
     "slice", *(f"{side}_{number}" for side in ("left", "right") for number in range(3)),
 })  # fmt: skip
 TALL = 64
@@ -51,7 +51,8 @@ class _Kernel:
         self.large = large(self.part) or any(prod(t.shape) >= SMALL for t in made)
         self.tensors = (*self._reads(), *self.part.writes)
         self.names = Names({*WORDS, *(t.identifier for t in self.tensors)})
-        self.batches, self.row_count, self.column_count, _ = plan.extents
+        _, self.row_count, self.column_count, _ = plan.extents
+        self.batches, self.stripe_count = (self.part.count(axes) for axes in (plan.batch, plan.stripes))
         self.depth = self.part.count(plan.depth)
         self.rows = Group(plan.rows, "row", "in_rows" if self.row_count % s.block_m else "")
         self.columns = Group(plan.columns, "column", "in_columns" if self.column_count % s.block_n else "")
@@ -60,6 +61,7 @@ class _Kernel:
         self.deep = Group(along, "deep", "in_depth" if ragged else "")
         self.below = Group(along, "below", "in_below" if ragged else "")
         self.batch = Group(plan.batch, "batch", number=True)
+        self.stripe = Group(plan.stripes, "stripe", number=True)
         self.turned = _turned(plan, s, self.packing is not None)
 
     def _part(self) -> Part:
@@ -81,7 +83,8 @@ class _Kernel:
     def launch(self, name: str, prefix: str) -> list[str]:
         pointers = ", ".join(t.identifier for t in self.tensors)
         count = f"triton.cdiv({self.row_count}, {prefix}BLOCK_M) * triton.cdiv({self.column_count}, {prefix}BLOCK_N)"
-        count = f"{self.batches} * {count}" if self.batches > 1 else count
+        outer = self.batches * self.stripe_count
+        count = f"{outer} * {count}" if outer > 1 else count
         sizes = ", ".join(f"{size}={prefix}{size}" for size in SIZES)
         packs = [line for packed in (self.packing.tensors if self.packing else ()) for line in _pack(packed)]
         return [*packs, f"{name}[({count},)](", f"    {pointers},", f"    {sizes}, num_warps={prefix}WARPS,", ")"]
@@ -121,13 +124,17 @@ class _Kernel:
             self.names.values[node.key] = name
 
     def _scope(self, names: Names, *groups: Group) -> TileScope:
-        return TileScope(self.part, self.writer, names, groups=(*groups, self.batch), joined=True)
+        return TileScope(self.part, self.writer, names, groups=(*groups, self.batch, self.stripe), joined=True)
 
     def _place(self) -> None:
         """Which tile this is: neighbours in a group of rows share the factors' tiles in the cache."""
         w = self.writer
-        w.line("down = tl.cdiv(" + f"{self.row_count}, BLOCK_M)")
-        w.line("across = tl.cdiv(" + f"{self.column_count}, BLOCK_N)")
+        counts = [f"tl.cdiv({self.row_count}, BLOCK_M)", f"tl.cdiv({self.column_count}, BLOCK_N)"]
+        held = ("rows", "columns").index(self.plan.held) if self.plan.stripes else None
+        if held is not None:
+            counts[held] = str(self.stripe_count)
+        w.line(f"down = {counts[0]}")
+        w.line(f"across = {counts[1]}")
         w.line("tile = tl.program_id(0)" + (" % (down * across)" if self.batches > 1 else ""))
         if self.batches > 1:
             cast = "tl.cast(tl.program_id(0) // (down * across), tl.int64)" if self.large else ""
@@ -135,13 +142,18 @@ class _Kernel:
         w.line("first = tile // (GROUP * across) * GROUP")
         w.line("height = tl.minimum(down - first, GROUP)")
         w.line("turn = tile % (GROUP * across)")
-        w.line(f"row = {self._wide('(first + turn % height)')} * BLOCK_M + {self._range('BLOCK_M')}")
-        w.line(f"column = {self._wide('(turn // height)')} * BLOCK_N + {self._range('BLOCK_N', across=True)}")
+        places = ["first + turn % height", "turn // height"]
+        firsts = [f"{self._wide(f'({place})')} * {size} + " for place, size in zip(places, SIZES, strict=False)]
+        if held is not None:
+            w.line(f"stripe = {self._wide(places[held])}")
+            firsts[held] = ""
+        w.line(f"row = {firsts[0]}{self._range('BLOCK_M')}")
+        w.line(f"column = {firsts[1]}{self._range('BLOCK_N', across=True)}")
         for group, count in ((self.rows, self.row_count), (self.columns, self.column_count)):
             if group.mask:
                 w.line(f"{group.mask} = {group.position} < {count}")
         wanted = self._wanted()
-        for group in (self.batch, self.rows, self.columns):
+        for group in (self.batch, self.stripe, self.rows, self.columns):
             if group.axes:
                 split_position(w, self.names, group, self.part.sizes, wanted)
 

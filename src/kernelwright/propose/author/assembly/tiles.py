@@ -1,0 +1,93 @@
+"""A reduction over much of a product, as one over what each of its tiles leaves: the product itself is stored nowhere.
+
+`torch.compile` writes a convolution's result down and reads it again to average it; this writes one number for each tile.
+Only where nothing else reads the product.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import prod
+from typing import NamedTuple
+
+from kernelwright.propose.author.assembly.shares import at_position, nothing_outside
+from kernelwright.propose.author.families.product.cost import BYTES_US
+from kernelwright.propose.author.families.product.plan import TILE, factors, fills
+from kernelwright.propose.author.families.strided.plan import stride
+from kernelwright.propose.author.plan.expr import Element, Expr, Index, Reduce, transform, walk
+from kernelwright.propose.author.plan.positions import plus, times, within
+from kernelwright.propose.author.plan.program import Part, heavies
+from kernelwright.propose.author.plan.sides import STARTS
+from kernelwright.records.tensor import ITEM_BYTES
+
+Estimated = Callable[[Reduce, Sequence[int]], float]
+SIZES = range(TILE, TILE // 2 - 1, -1)
+"""Elements of a long axis that are one tile's."""
+
+
+class Tiled(NamedTuple):
+    """A reduction in two."""
+
+    node: Reduce
+    tile: Reduce
+    """What a tile leaves of it."""
+    across: tuple[int, ...]
+    """Over which these are reduced then."""
+    order: tuple[int, ...]
+    """How they are stored."""
+
+
+def over_tiles(part: Part, new: Callable[[int], int], estimated: Estimated) -> list[Tiled]:
+    """Reductions that tiles can begin, where that takes less than to store the product and to read it.
+
+    Args:
+        part: Of one root.
+        new: Makes an axis of a length.
+        estimated: Microseconds of the kernel that stores a reduction along axes in this order; 0 where none does.
+    """
+    (root,) = part.roots
+    found = []
+    for node in walk(root.expr):
+        if not isinstance(node, Reduce) or (product := _of_product(node, root.expr, part)) is None:
+            continue
+        tile, across = _cut(node, part, new)
+        order = (*(a for a in root.axes if a in node.axes), *sorted(node.axes - set(root.axes)), *across)
+        stored = (*order[: len(node.axes)], *node.over)
+        read = ITEM_BYTES["float32"] * part.count(stored) / BYTES_US
+        if 0.0 < estimated(tile, order) <= estimated(product, stored) + read:
+            found.append(Tiled(node, tile, across, order))
+    return found
+
+
+def _of_product(node: Reduce, expr: Expr, part: Part) -> Reduce | None:
+    """The product over a long part of which floats are reduced, if nothing else reads it."""
+    inner = heavies(node.arg)
+    if node.op not in STARTS or node.kind != "float" or len(inner) != 1 or part.count(node.over) <= TILE:
+        return None
+    (product,) = inner
+    pair = factors(part, product)
+    if pair is None or not isinstance(product, Reduce) or product in walk(transform(expr, _without(node))):
+        return None
+    long = any(set(node.over) <= one.axes - other.axes for one, other in (pair, pair[::-1]))
+    return product if long else None
+
+
+def _without(node: Reduce) -> Callable[[Expr], Expr]:
+    return lambda other: Index(node.over[0]) if other == node else other
+
+
+def _cut(node: Reduce, part: Part, new: Callable[[int], int]) -> tuple[Reduce, tuple[int, ...]]:
+    """What a tile leaves, of the axis that lies together in memory, and the other axes."""
+    reads = sorted((n for n in walk(node.arg) if isinstance(n, Element)), key=lambda e: -prod(e.sizes))
+    apart = {a: abs(stride(reads[0], a, part.sizes) or 0) or 1 << 40 for a in node.over}
+    axis = min(node.over, key=lambda a: apart[a])
+    rest, length = tuple(a for a in node.over if a != axis), part.sizes[axis]
+    if length <= TILE and fills(length):
+        return replace(node, over=(axis,)), rest
+    each = next((n for n in SIZES if length % n == 0 and fills(n)), TILE)
+    outer, inner = new(-(-length // each)), new(each)
+    at = plus(times(Index(outer), each), Index(inner))
+    inside = within(at, length, lambda a: {outer: -(-length // each), inner: each}.get(a) or part.sizes[a])
+    arg = at_position(node.arg, axis, at, inside)
+    if inside is not None:
+        arg = nothing_outside(node, arg, inside, part.tensors)
+    return replace(node, arg=arg, over=(inner,)), (*rest, outer)
