@@ -63,10 +63,11 @@ CASES = {
     ),
     "tiles of a product": (
         "F.gelu(F.conv2d(x, k, b)).mean((2, 3)), F.conv2d(v, k, padding=1).amax((2, 3)), torch.sigmoid(y @ w + 1).sum(1),"
-        " F.adaptive_avg_pool2d(F.relu(F.conv2d(v, k)), 1), (w.t() @ y.t()).tanh().amin(0), (y @ w).softmax(1).sum(0)",
-        "x, v, k, b, y, w",
+        " F.adaptive_avg_pool2d(F.relu(F.conv2d(v, k)), 1), (w.t() @ y.t()).tanh().amin(0), (y @ w).softmax(1).sum(0),"
+        " F.conv_transpose2d(u, t, stride=2, padding=1).mean((2, 3))",
+        "x, v, k, b, y, w, t, u",
         "torch.randn(2, 8, 12, 150), torch.randn(2, 8, 9, 98), torch.randn(40, 8, 3, 3), torch.randn(40),"
-        " torch.randn(200, 30), torch.randn(30, 300)",
+        " torch.randn(200, 30), torch.randn(30, 300), torch.randn(8, 40, 4, 4), torch.randn(2, 8, 5, 128)",
     ),
     "products that are repeated": (
         "(x @ w)[:, None].expand(-1, 3, -1), F.conv2d(v, F.conv2d(v, k)[0, :, None, :3, :3].repeat(1, 8, 1, 1))",
@@ -381,7 +382,7 @@ def stacked_source(design):
 def tiles_source(design):
     """With what is left of each tile in place of the product."""
     source = design.write(design.default).source
-    assert source.count("stripe = ") == 5
+    assert source.count("stripe = ") == 6
     return source
 
 

@@ -49,7 +49,10 @@ def over_tiles(part: Part, new: Callable[[int], int], estimated: Estimated) -> l
     for node in walk(root.expr):
         if not isinstance(node, Reduce) or (product := _of_product(node, root.expr, part)) is None:
             continue
-        tile, across = _cut(node, part, new)
+        side = _on_a_side(node, product, part)
+        if not side:
+            continue
+        tile, across = _cut(node, side, part, new)
         order = (*(a for a in root.axes if a in node.axes), *sorted(node.axes - set(root.axes)), *across)
         stored = (*order[: len(node.axes)], *node.over)
         read = ITEM_BYTES["float32"] * part.count(stored) / BYTES_US
@@ -64,22 +67,26 @@ def _of_product(node: Reduce, expr: Expr, part: Part) -> Reduce | None:
     if node.op not in STARTS or node.kind != "float" or len(inner) != 1 or part.count(node.over) <= TILE:
         return None
     (product,) = inner
-    pair = factors(part, product)
-    if pair is None or not isinstance(product, Reduce) or product in walk(transform(expr, _without(node))):
-        return None
-    long = any(set(node.over) <= one.axes - other.axes for one, other in (pair, pair[::-1]))
-    return product if long else None
+    alone = product not in walk(transform(expr, _without(node)))
+    return product if alone and isinstance(product, Reduce) and factors(part, product) else None
 
 
 def _without(node: Reduce) -> Callable[[Expr], Expr]:
     return lambda other: Index(node.over[0]) if other == node else other
 
 
-def _cut(node: Reduce, part: Part, new: Callable[[int], int]) -> tuple[Reduce, tuple[int, ...]]:
-    """What a tile leaves, of the axis that lies together in memory, and the other axes."""
+def _on_a_side(node: Reduce, product: Reduce, part: Part) -> list[int]:
+    """Axes that are reduced and that one factor has alone; none where each has some."""
+    left, right = factors(part, product) or (product, product)
+    own = [[a for a in node.over if a in one.axes - other.axes] for one, other in ((left, right), (right, left))]
+    return [] if all(own) or set(node.over) - left.axes - right.axes else own[0] or own[1]
+
+
+def _cut(node: Reduce, side: Sequence[int], part: Part, new: Callable[[int], int]) -> tuple[Reduce, tuple[int, ...]]:
+    """What a tile leaves, of the axis of a side that lies together in memory, and the other axes."""
     reads = sorted((n for n in walk(node.arg) if isinstance(n, Element)), key=lambda e: -prod(e.sizes))
-    apart = {a: abs(stride(reads[0], a, part.sizes) or 0) or 1 << 40 for a in node.over}
-    axis = min(node.over, key=lambda a: apart[a])
+    apart = {a: abs(stride(reads[0], a, part.sizes) or 0) or 1 << 40 for a in side}
+    axis = min(side, key=lambda a: apart[a])
     rest, length = tuple(a for a in node.over if a != axis), part.sizes[axis]
     if length <= TILE and fills(length):
         return replace(node, over=(axis,)), rest
