@@ -307,7 +307,7 @@ def matched(part: Part, few: int = FEW) -> Match:
     reductions = [h for h in found if isinstance(h, Reduce)]
     if len(reductions) < len(found):
         return Match(None, [h for h in found if not isinstance(h, Reduce)])
-    over = _columns(part, reductions)
+    over = _slowest_first(part, _columns(part, reductions))
     store = [r for r in reductions if set(r.over) != set(over)] or _nested_elsewhere(reductions, over)
     rows = _rows(part, over)
     store = store or [r for r in reductions if r.axes != set(rows)]
@@ -335,6 +335,13 @@ def _columns(part: Part, reductions: Sequence[Reduce]) -> tuple[int, ...]:
         return len(set(r.over) & set(part.roots[0].axes))
 
     return max(reductions, key=lambda r: (shared(r), part.count(r.over))).over
+
+
+def _slowest_first(part: Part, over: Sequence[int]) -> tuple[int, ...]:
+    """As the axes lie in the largest tensor that has them, so that neighbouring ones can be merged and the last is dense."""
+    reads = sorted((e for e in part.elements if e.axes & set(over)), key=lambda e: -prod(e.sizes))
+    apart = {a: stride(reads[0], a, part.sizes) or 0 for a in over} if reads else {}
+    return tuple(sorted(over, key=lambda a: -abs(apart.get(a, 0))))
 
 
 def _rows(part: Part, over: Sequence[int]) -> tuple[int, ...]:
