@@ -10,6 +10,7 @@ from kernelwright.propose.author.plan.operations import affine, norm, power, var
 from kernelwright.propose.author.plan.positions import whole
 
 LAST = 2**31 - 1
+"""The place of an element that is no extremum: behind all others."""
 WITH_NAN: dict[Combine, Combine] = {"max": "amax", "min": "amin"}
 
 

@@ -7,10 +7,9 @@ best one the least place is the row's. A NaN is better than any number, and the 
 from dataclasses import dataclass, field
 
 from kernelwright.propose.author.plan.expr import Reduce
+from kernelwright.propose.author.plan.orders import LAST
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.writer import Writer
-
-LAST = 2**31 - 1
 
 
 @dataclass

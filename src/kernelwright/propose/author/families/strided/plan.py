@@ -12,6 +12,7 @@ from math import prod
 from kernelwright.propose.author.families.family import Match
 from kernelwright.propose.author.families.strided.lines import Lines, lines_of
 from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, filled, transform, walk
+from kernelwright.propose.author.plan.orders import LAST
 from kernelwright.propose.author.plan.plan import HEAVY
 from kernelwright.propose.author.plan.positions import evaluated, flattened, plus, times
 from kernelwright.propose.author.plan.program import Part, Root
@@ -206,10 +207,10 @@ class Strided:
 def extremum_at(place: Reduce) -> Reduce | None:
     """The extremum of which this is the first place, as `orders.place_of` has it; a NaN is one."""
     match place:
-        case Reduce(op="min", arg=Call(op="where", args=(hit, Index(axis=axis), Const()))) if place.over == (axis,):
+        case Reduce(op="min", arg=Call(op="where", args=(hit, Index(axis=axis), Const(value=other)))) if other == LAST:
             hits = hit.args if isinstance(hit, Call) and hit.op == "or" else (hit,)
             match hits[0]:
-                case Call(op="eq", args=(x, Reduce() as best)) if best.arg == x and best.over == place.over:
+                case Call(op="eq", args=(x, Reduce() as best)) if best.arg == x and best.over == place.over == (axis,):
                     nan = Call("ne", (x, x), "bool")
                     known = [nan] if best.op in ("amax", "amin") and x.kind == "float" else []
                     return best if best.op in ("amax", "amin", "max", "min") and list(hits[1:]) == known else None
