@@ -26,7 +26,7 @@ from kernelwright.records.evaluation import Evaluation, Measured, merit
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
-from kernelwright.store.cache import EvaluationCache, evaluation_key
+from kernelwright.store.cache import EvaluationCache, confined, evaluation_key
 
 
 class EnvironmentKey(NamedTuple):
@@ -87,7 +87,7 @@ class CachedEvaluator:
             found = await self._evaluator.evaluate(self._environment_key.task, candidate, effort)
         self._journal.evaluated(key, found)
         if self._cache is not None and effort == "search":
-            self._cache.keep(self._confined(key), self._environment_key.run, found)
+            self._cache.keep(confined(key, self._environment_key.environment), self._environment_key.run, found)
             self._warn()
         return found
 
@@ -95,17 +95,13 @@ class CachedEvaluator:
         """What an earlier run found, journaled as this run's own, with where it is from."""
         if self._cache is None:
             return None
-        kept = self._cache.find(self._confined(key))
+        kept = self._cache.find(confined(key, self._environment_key.environment))
         self._warn()
         if kept is None:
             return None
         found = kept.evaluation.model_copy(update={"cached_from": kept.run})
         self._journal.evaluated(key, found)
         return found
-
-    def _confined(self, key: str) -> str:
-        """The key in the cache: what a weaker sandbox let pass is not taken over by a stronger one."""
-        return f"{key} {' '.join(sorted(self._environment_key.environment.isolation))}"
 
     def _warn(self) -> None:
         """Tell once that the cache is of no use."""

@@ -192,6 +192,11 @@ def _sources(folder: Traversable) -> list[tuple[str, bytes]]:
     return found
 
 
+def confined(key: str, environment: Environment) -> str:
+    """A key in the cache: what a weaker sandbox let pass is not taken over by a stronger one."""
+    return f"{key} {' '.join(sorted(environment.isolation))}"
+
+
 def evaluation_key(task: Task, candidate: Candidate, environment: Environment, policy: Policy, effort: Effort) -> str:
     """Hash of the task, the candidate, the device, all versions, the policy and the effort."""
     device = environment.device

@@ -163,14 +163,14 @@ class Judges:
         return None
 
     async def _found(self, evaluator: Evaluator, task: Task, candidate: Candidate, effort: Effort) -> Evaluation:
-        if self._remembered is not None:
-            known = await self._remembered.find(evaluator, task, candidate, effort)
-            if known is not None:
-                return known
+        others = self._remembered
+        key = await others.key(evaluator, task, candidate, effort) if others is not None else None
+        if others is not None and key is not None and (known := others.find(key)) is not None:
+            return known
         self.rate.judged += 1
         found = await evaluator.evaluate(task, candidate, effort)
-        if self._remembered is not None:
-            await self._remembered.keep(evaluator, task, candidate, effort, found)
+        if others is not None and key is not None:
+            others.keep(key, found)
         return found
 
     def _seat(self, source: TaskSource) -> int:

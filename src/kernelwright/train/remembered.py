@@ -11,7 +11,7 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.task import Task
-from kernelwright.store.cache import EvaluationCache, evaluation_key
+from kernelwright.store.cache import EvaluationCache, confined, evaluation_key
 
 RUN = "training"
 """What the cache tells others of where a verdict is from."""
@@ -25,27 +25,28 @@ class Remembered:
         self._cache: EvaluationCache | None = None
         self._opened = False
 
-    async def find(self, evaluator: Evaluator, task: Task, kernel: Candidate, effort: Effort) -> Evaluation | None:
-        """What is known; only a search takes over what others found.
+    async def key(self, evaluator: Evaluator, task: Task, kernel: Candidate, effort: Effort) -> str | None:
+        """What the verdict is kept under; None: only a search takes over what others found.
 
         Raises:
             RefereeError: the referee, which is asked where it runs, broke.
         """
-        if effort != "search" or (cache := self._opened_cache()) is None:
+        if effort != "search":
             return None
-        kept = cache.find(await self._key(evaluator, task, kernel, effort))
+        environment = await evaluator.environment(task.target)
+        return confined(evaluation_key(task, kernel, environment, self._policy, effort), environment)
+
+    def find(self, key: str) -> Evaluation | None:
+        """What is known."""
+        cache = self._opened_cache()
+        kept = cache.find(key) if cache is not None else None
         return kept.evaluation.model_copy(update={"cached_from": kept.run}) if kept else None
 
-    async def keep(
-        self, evaluator: Evaluator, task: Task, kernel: Candidate, effort: Effort, found: Evaluation
-    ) -> None:
-        """Keep what was found.
-
-        Raises:
-            RefereeError: as `find`.
-        """
-        if effort == "search" and (cache := self._opened_cache()) is not None:
-            cache.keep(await self._key(evaluator, task, kernel, effort), RUN, found)
+    def keep(self, key: str, found: Evaluation) -> None:
+        """Keep what was found."""
+        cache = self._opened_cache()
+        if cache is not None:
+            cache.keep(key, RUN, found)
 
     def close(self) -> None:
         """Close the cache, in the thread that asked."""
@@ -56,9 +57,3 @@ class Remembered:
         if not self._opened:
             self._cache, self._opened = self._open(), True
         return self._cache
-
-    async def _key(self, evaluator: Evaluator, task: Task, kernel: Candidate, effort: Effort) -> str:
-        environment = await evaluator.environment(task.target)
-        key = evaluation_key(task, kernel, environment, self._policy, effort)
-        # What a weaker sandbox let pass is not taken over by a stronger one.
-        return f"{key} {' '.join(sorted(environment.isolation))}"
