@@ -274,6 +274,7 @@ class Bench(Measures):
     def grpo(self) -> bool:
         """Reinforcement learning from the referee's verdicts, over as many calls as it takes."""
         spent, measure = self.book.document.get("grpo", {}).get("trained_s", 0.0), self.o.measure_seconds
+        self.practised_on()  # looking for modules takes its time, too
         missing = max(1.0, self.o.grpo_seconds - spent if self.o.grpo_seconds else self.left - START_S - measure)
         room = self.left - START_S - (measure if missing < self.left else 0)
         folder = self.work / "grpo"
@@ -307,7 +308,7 @@ class Bench(Measures):
 
     def recipe(self, model: Path, seconds: float) -> Grpo:
         """The recipe of reinforcement learning, from this model."""
-        data = self.kept("data-grpo", lambda: self.practice(model))
+        data = self.practised_on(model)
         tasks, workers = read_samples(data), max(1, (self.o.grpo_workers or self.o.workers) // self.o.trainers)
         return Grpo(
             model=str(model), data=str(data), split=tasks[0].split,
@@ -323,6 +324,10 @@ class Bench(Measures):
             save_every=self.o.save_every, policy=INTERPRETED if self.o.interpreted else POLICY,
             micro_batch=min(32, self.o.groups * self.o.trajectories), scale=self.o.scale, gpus=self.o.gpus,
         )  # fmt: skip
+
+    def practised_on(self, model: Path | None = None) -> Path:
+        """What GRPO practises on; the fine-tuned model's, unless it is asked of another one first."""
+        return self.kept("data-grpo", lambda: self.practice(model or self.work / "sft" / MODEL))
 
     def workers_of_task(self, tasks: int, workers: int) -> int:
         """How many a task is dealt out to. A worker interprets one kernel after another, and holds nothing of the device."""
