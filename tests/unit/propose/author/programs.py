@@ -51,6 +51,11 @@ CASES = {
         "F.group_norm(x, 2) * (1 + s[:, :, None, None]) + t", "x, s, t",
         "torch.randn(3, 4, 128, 192) + 3, torch.randn(3, 4), torch.randn(4, 1, 1)",
     ),
+    "numbers of a batch beside its rows": (
+        "torch.logsumexp(torch.tanh(F.group_norm(x, 2, w, b)) + x, 1), F.batch_norm(x, None, None, w, b, True) * 2,"
+        " (x.half() * b.half()[:, None, None]).float().softmax(1)",
+        "x, w, b", "torch.randn(3, 8, 30, 34) + 3, torch.rand(8) + 0.5, torch.randn(8)",
+    ),
     "a factor for a part of a row alone": (
         "(x / x.abs().sum(1, keepdim=True)).view(2, 5, 7000) * t", "x, t", "torch.randn(2, 35000) + 3, torch.randn(5, 1)",
     ),

@@ -65,6 +65,15 @@ def test_what_is_computed_before_a_convolution_is_stored_where_it_would_be_compu
     assert "strided" not in families(triton_design, "F.conv2d(x * w, k.repeat(2, 1, 1, 1))", *few, "cuda")
 
 
+@pytest.mark.parametrize(("height", "outer"), [(30, True), (31, False)])
+def test_moments_of_a_batch_are_read_once_by_a_program_whose_rows_are_all_of_it(height, outer):
+    given = f"torch.randn(3, 8, {height}, 34), torch.randn(8)"
+    found = case(model("torch.logsumexp(F.group_norm(x, 2, w, w) + x, 1)", given, arguments="x, w"), "t", "cuda")
+    design = triton_design(found.task)
+    # 1,020 rows leave four places of 1,024 empty; 1,054 would leave half of two tiles.
+    assert ("outer = tile // tiles" in design.write(design.default).at(()).source) == outer
+
+
 def test_joins_are_stored_apart_from_what_they_join():
     given = ("torch.randn(2, 16, 20, 20), torch.randn(16, 16, 3, 3)", "x, k")
     joined = families(triton_design, "torch.cat([x, F.conv2d(x, k, padding=1)], 1)", *given, "cuda")

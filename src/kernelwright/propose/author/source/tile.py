@@ -1,10 +1,10 @@
 """How Triton reads and writes a tile whose positions are expressions over axes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
-from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, Scan, walk
+from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, Scan, transform, walk
 from kernelwright.propose.author.plan.plan import WIDENED, Tensor
 from kernelwright.propose.author.plan.positions import digits, flattened
 from kernelwright.propose.author.plan.program import Part, Root, Scatter
@@ -73,6 +73,19 @@ class TileScope(TritonScope):
                     break
         return index, sizes
 
+    def positions(self, roots: Sequence[Root], *more: Expr) -> list[Expr]:
+        """What positions are split for: all that the roots read, and where they are stored, with joined dimensions as one."""
+
+        def short(node: Expr) -> Expr:
+            if not isinstance(node, Element):
+                return node
+            index, extents = self.shortened(node.index, node.sizes)
+            return replace(node, index=tuple(index), sizes=tuple(extents))
+
+        stored = [self.shortened([Index(a) for a in r.axes], [self.plan.sizes[a] for a in r.axes])[0] for r in roots]
+        read = [e for r in roots for e in (r.expr, *r.places)]
+        return [*(transform(expr, short) for expr in (*more, *read)), *(index for one in stored for index in one)]
+
     def _dense(self, node: Element) -> str | None:
         """The position along a dimension of the tile that the tensor lies along as a whole."""
         sizes = self.plan.sizes
@@ -100,10 +113,9 @@ class TileScope(TritonScope):
         self.write(loads)
 
     def _ready(self, node: Element) -> bool:
-        inner = walk(node)
-        known = self.names.values
-        placed = all(n.key in known for n in inner if isinstance(n, Index))
-        return placed and all(n.key in known for n in inner if isinstance(n, Reduce | Scan))
+        index, _ = self.shortened(node.index, node.sizes)
+        inner = walk(*index, *([node.inside] if node.inside is not None else []))
+        return all(n.key in self.names.values for n in inner if isinstance(n, Index | Reduce | Scan))
 
     def masks(self, axes: frozenset[int]) -> list[str]:
         """The masks that a value along these axes needs."""

@@ -7,7 +7,7 @@ from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.families.product.packing import PARTS, Packed, Packing
 from kernelwright.propose.author.families.product.plan import Product, bare, lined_up
 from kernelwright.propose.author.families.product.schedule import ProductSchedule, packing_of, stages_that_fit
-from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, transform, walk
+from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, transform, walk
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.program import Part
 from kernelwright.propose.author.source.scope import Names
@@ -152,23 +152,11 @@ class _Kernel:
         for group, count in ((self.rows, self.row_count), (self.columns, self.column_count)):
             if group.mask:
                 w.line(f"{group.mask} = {group.position} < {count}")
-        wanted = self._wanted()
+        scope = self._scope(self.names, self.rows, self.columns)
+        wanted = scope.positions([self.plan.root], self.plan.left, self.plan.right)
         for group in (self.batch, self.stripe, self.rows, self.columns):
             if group.axes:
                 split_position(w, self.names, group, self.part.sizes, wanted)
-
-    def _wanted(self) -> list[Expr]:
-        """What positions are split for."""
-        scope, root, sizes = self._scope(self.names, self.rows, self.columns), self.plan.root, self.part.sizes
-
-        def short(node: Expr) -> Expr:
-            if not isinstance(node, Element):
-                return node
-            index, extents = scope.shortened(node.index, node.sizes)
-            return replace(node, index=tuple(index), sizes=tuple(extents))
-
-        stored, _ = scope.shortened([Index(a) for a in root.axes], [sizes[a] for a in root.axes])
-        return [*(transform(expr, short) for expr in (self.plan.left, self.plan.right, root.expr)), *stored]
 
     def _range(self, size: str, *, across: bool = False) -> str:
         """Places along the rows of a tile, or along its columns; the other way where it is turned."""

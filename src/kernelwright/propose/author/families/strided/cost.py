@@ -2,6 +2,7 @@
 
 from math import prod
 
+from kernelwright.propose.author.families.strided.outer import row_tiles
 from kernelwright.propose.author.families.strided.plan import Strided, stride
 from kernelwright.propose.author.families.strided.schedule import LANES, StridedSchedule, block_of, that_fits
 from kernelwright.propose.author.plan.expr import Element, Expr, Reduce
@@ -42,8 +43,8 @@ def strided_cost(plan: Strided, schedule: StridedSchedule) -> float:
     busy = min(1.0, resident * tile * 4 / UNDER_WAY)
     spilt = 1.0 if tile <= CROWDED * threads else 2.0
     lines = plan.lines if schedule.passes == "lines" else None
-    count = plan.part.count(lines.rows) if lines else plan.row_count
-    programs = -(-count // (schedule.rows * schedule.stacked))
+    apart = plan.part.count(lines.rows) if lines else plan.row_count if schedule.stacked > 1 else 0
+    programs = -(-apart // (schedule.rows * schedule.stacked)) if apart else row_tiles(plan, schedule)
     if plan.columns and not plan.reduced:
         programs *= -(-plan.column_count // schedule.block)
     filled = min(1.0, programs / MULTIPROCESSORS)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from kernelwright.propose.author.families.family import Text, of_rows
 from kernelwright.propose.author.families.strided.first_place import FirstPlace
+from kernelwright.propose.author.families.strided.outer import outer_axes
 from kernelwright.propose.author.families.strided.overlap import Stacked
 from kernelwright.propose.author.families.strided.plan import Strided
 from kernelwright.propose.author.families.strided.schedule import UNROLLED, StridedSchedule, block_of, that_fits
@@ -23,9 +24,10 @@ WHOLE_STARTS = {"sum": "0", "max": str(-(2**31)), "min": str(2**31 - 1), "prod":
 """Of integers."""
 LONG_STARTS = WHOLE_STARTS | {"max": str(-(2**63)), "min": str(2**63 - 1)}
 """Of those with 64 bits."""
-WORDS = frozenset(
-    {"row", "column", "tile", "start", "lanes", "inside", "exists", "share", "line", "top", "held", "window", *HELPERS}
-)
+WORDS = frozenset({
+    "row", "column", "tile", "tiles", "outer", "start", "lanes", "inside", "exists", "share", "line", "top", "held", "window",
+    *HELPERS,
+})  # fmt: skip
 
 
 def write_triton(plan: Strided, schedule: StridedSchedule, name: str, prefix: str) -> Text:
@@ -54,13 +56,18 @@ class _Kernel:
         self.stacked = self._stacked()
         self.lines = LinesOfWindows(self.plan, lines, self.writer, self.names) if lines else None
         apart = self.stacked or self.lines
-        self.count = apart.count if apart else self.plan.row_count
-        self.rows = Group(self.plan.rows, "row", "inside" if self.count % self.schedule.rows else "")
+        outer = () if apart else outer_axes(self.plan, self.schedule)
+        self.outer = Group(outer, "outer", number=True)
+        self.outer_count = part.count(outer)
+        self.count = apart.count if apart else self.plan.row_count // self.outer_count
+        self.rows = Group(self.plan.rows[len(outer) :], "row", "inside" if self.count % self.schedule.rows else "")
         self.block = block_of(self.plan, self.schedule)
         exact = self.steps or not self.plan.columns or self.plan.column_count % self.block == 0
         self.columns = Group(self.plan.columns, "column", "" if exact else "exists", number=self.steps)
         self.wanted: list[Expr] = [e for r in part.roots for e in (r.expr, *r.places)]
         self.wanted += [Index(a) for r in part.roots for a in r.axes if r.axes != self.plan.rows]
+        if outer:
+            self.wanted = self._scope().positions(part.roots)
 
     def _stacked(self) -> Stacked | None:
         overlap, height = self.plan.overlap, self.schedule.stacked
@@ -71,6 +78,7 @@ class _Kernel:
     def launch(self, name: str, prefix: str) -> list[str]:
         pointers = ", ".join(t.identifier for t in (*self.part.reads, *self.part.writes))
         tiles = f"triton.cdiv({self.count}, {prefix}ROWS)"
+        tiles = f"{self.outer_count} * {tiles}" if self.outer.axes else tiles
         sizes = f"ROWS={prefix}ROWS"
         if self.blocked:
             sizes += f", BLOCK={prefix}BLOCK"
@@ -123,7 +131,8 @@ class _Kernel:
         )
 
     def _scope(self, names: Names | None = None) -> TileScope:
-        return TileScope(self.part, self.writer, names or self.names, groups=(self.rows, self.columns))
+        groups = (self.outer, self.rows, self.columns) if self.outer.axes else (self.rows, self.columns)
+        return TileScope(self.part, self.writer, names or self.names, groups=groups, joined=bool(self.outer.axes))
 
     def _place(self) -> None:
         w, wide = self.writer, large(self.part)
@@ -136,6 +145,12 @@ class _Kernel:
             column = "tile % across * BLOCK + " if across > 1 else ""
             program = "tile // across" if across > 1 else "tile"
             w.line(f"column = {column}tl.arange(0, BLOCK)[None, :]")
+        if self.outer.axes:
+            w.line(f"tile = {program}")
+            w.line(f"tiles = tl.cdiv({self.count}, ROWS)")
+            w.line("outer = tile // tiles")
+            program = "tile % tiles"
+            split_position(w, self.names, self.outer, self.part.sizes, self.wanted)
         w.line(f"row = {program} * ROWS + tl.arange(0, ROWS)[:, None]")
         if self.rows.mask:
             w.line(f"inside = row < {self.count}")
