@@ -162,7 +162,18 @@ Recipe = Annotated[Sft | Grpo | Judge, Field(discriminator="kind")]
 RECIPES: TypeAdapter[Recipe] = TypeAdapter(Recipe)
 
 
-OPEN = ("steps", "seconds", "waves", "cache", "micro_batch", "workers", "workers_of_task", "gpus", "cached")
+OPEN = (
+    "steps",
+    "seconds",
+    "save_every",
+    "waves",
+    "cache",
+    "micro_batch",
+    "workers",
+    "workers_of_task",
+    "gpus",
+    "cached",
+)
 """Settings of length and of means, which may change while a run goes on."""
 
 
@@ -224,7 +235,15 @@ def keep_recipe(folder: Path, recipe: Recipe) -> None:
     file = folder / RECIPE
     if file.exists():
         before = RECIPES.validate_json(file.read_text(encoding="utf-8"))
-        again = {name: value for name in OPEN if (value := getattr(recipe, name, None)) is not None}
-        if before.model_copy(update={"seconds": recipe.seconds, **again}) != recipe:
-            raise StoreError(f"{folder} holds a run of another recipe: name another folder, or the same settings")
+        others = _others(before, recipe)
+        if others:
+            raise StoreError(
+                f"{folder} holds a run of another recipe: name another folder, or the same settings. There it has {others}"
+            )
     write_whole(file, RECIPES.dump_json(recipe, indent=1).decode() + "\n")
+
+
+def _others(before: Recipe, recipe: Recipe) -> str:
+    """The settings that a run has and may not be given other values now."""
+    known, asked = before.model_dump(), recipe.model_dump()
+    return ", ".join(f"{k} = {v!r}" for k, v in known.items() if k not in OPEN and asked.get(k, asked) != v)

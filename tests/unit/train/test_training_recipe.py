@@ -42,8 +42,8 @@ def test_another_run_s_recipe_is_one(tmp_path):
 
 def test_a_longer_run_of_the_same_recipe_goes_on_and_another_does_not(tmp_path):
     keep_recipe(tmp_path, read_recipe(None, {**GIVEN, "steps": 1}))
-    keep_recipe(tmp_path, read_recipe(None, {**GIVEN, "steps": 5, "seconds": 9.0}))
-    with pytest.raises(StoreError, match="another recipe"):
+    keep_recipe(tmp_path, read_recipe(None, {**GIVEN, "steps": 5, "seconds": 9.0, "save_every": 2}))
+    with pytest.raises(StoreError, match=r"another recipe: .* There it has seed = 0$"):
         keep_recipe(tmp_path, read_recipe(None, {**GIVEN, "seed": 1}))
 
 
