@@ -74,6 +74,18 @@ def test_moments_of_a_batch_are_read_once_by_a_program_whose_rows_are_all_of_it(
     assert ("outer = tile // tiles" in design.write(design.default).at(()).source) == outer
 
 
+@pytest.mark.parametrize("padding", [0, 1])
+def test_a_step_of_a_convolution_adds_one_number_to_its_pointers_and_looks_its_padding_up(padding):
+    given = "torch.randn(2, 32, 40, 40), torch.randn(64, 32, 3, 3)"
+    found = case(model(f"F.conv2d(x, k, padding={padding})", given, arguments="x, k"), "t", "cuda")
+    design = triton_design(found.task)
+    source = design.write(design.default.model_copy(update={"packed": True, "precision": "tf32"})).at(()).source
+    step = source[source.index("in tl.range(0, 288") : source.index("total = tl.dot")]
+    width = 38 + 2 * padding
+    assert f"column // {width}" in source and f"// {width}" not in step and "i * 1280 + j * 32 + below" in step
+    assert ("right_exists" in step) == ("tl.static_range(9)" in source) == bool(padding)
+
+
 def test_joins_are_stored_apart_from_what_they_join():
     given = ("torch.randn(2, 16, 20, 20), torch.randn(16, 16, 3, 3)", "x, k")
     joined = families(triton_design, "torch.cat([x, F.conv2d(x, k, padding=1)], 1)", *given, "cuda")

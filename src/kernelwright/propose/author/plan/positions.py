@@ -1,6 +1,7 @@
 """Whole-number arithmetic on positions: folded where it can be, with bounds that save conditions."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from kernelwright.propose.author.plan.expr import Call, Const, Expr, Index
 
@@ -133,6 +134,28 @@ def flattened(index: Sequence[Expr], sizes: Sequence[int]) -> Expr:
         terms.append(times(position, stride))
         stride *= size
     return total(terms[::-1])
+
+
+def terms(position: Expr, factor: int = 1) -> list[tuple[Expr, int]]:
+    """What a position is the sum of, each with the number that it is multiplied by."""
+    match position:
+        case Call(op="add", args=(left, right)):
+            return [*terms(left, factor), *terms(right, factor)]
+        case Call(op="sub", args=(left, right)):
+            return [*terms(left, factor), *terms(right, -factor)]
+        case Call(op="mul", args=(left, Const(value=number))):
+            return terms(left, factor * int(number))
+        case Call(op="int64", args=(narrow,)):
+            return [(e if isinstance(e, Const) else replace(position, args=(e,)), n) for e, n in terms(narrow, factor)]
+    return [(position, factor)]
+
+
+def apart(position: Expr, axes: frozenset[int]) -> tuple[Expr, Expr]:
+    """A position as what hangs on these axes alone, and what is to be added to it."""
+    alone, rest = list[Expr](), list[Expr]()
+    for term, factor in terms(position):
+        (alone if term.axes <= axes else rest).append(times(term, factor))
+    return total(alone), total(rest)
 
 
 def evaluated(position: Expr, at: Mapping[int, int]) -> int | None:

@@ -1,12 +1,12 @@
 """How Triton reads and writes a tile whose positions are expressions over axes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
 from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, Scan, transform, walk
 from kernelwright.propose.author.plan.plan import WIDENED, Tensor
-from kernelwright.propose.author.plan.positions import digits, flattened
+from kernelwright.propose.author.plan.positions import apart, digits, flattened, plus, whole
 from kernelwright.propose.author.plan.program import Part, Root, Scatter
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.triton_kernel import PATTERNS, TritonScope
@@ -42,13 +42,19 @@ class TileScope(TritonScope):
     joined: bool = False
     """Whether dimensions that all axes of a group lie along in turn are one dimension: the group's position."""
 
+    numbers: frozenset[int] = frozenset()
+    """Axes that are one number for the tile of a loop's step. What hangs on them alone is added to a pointer first: the other
+    summands are the same in every step, and a compiler adds them up once."""
+    slices: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    """Of an axis along which a loop takes slices, where a slice begins, and the places in it."""
+
     def element(self, node: Element) -> str:
         """A load under the masks of the groups that it runs along."""
         tensor = self.plan.argument(node)
         offset = flattened(node.index, node.sizes)
         inside = [self._wrapped("and", 0, node.inside, self._text(node.inside))] if node.inside is not None else []
         masks = [*self.masks(offset.axes), *inside]
-        place = self._dense(node) or self._text(self._flattened(node.index, node.sizes))
+        place = self._dense(node) or self._place(self._flattened(node.index, node.sizes))
         place += self._spread(node, offset.axes)
         mask = f", mask={' & '.join(masks)}" if masks else ""
         other = self.literal(Const(node.other)) if node.other is not None else self.other
@@ -58,6 +64,24 @@ class TileScope(TritonScope):
     def _flattened(self, index: Sequence[Expr], sizes: Sequence[int]) -> Expr:
         index, sizes = self.shortened(index, sizes)
         return flattened(long_positions(index, sizes), sizes)
+
+    def _place(self, offset: Expr) -> str:
+        """An offset in a tensor, with what is one number in front."""
+        begins: set[int] = set()
+
+        def sliced(node: Expr) -> Expr:
+            if not isinstance(node, Index) or node.axis not in self.slices:
+                return node
+            both = Index(-100 - 2 * node.axis), Index(-101 - 2 * node.axis)
+            self.names.values |= {one.key: text for one, text in zip(both, self.slices[node.axis], strict=True)}
+            begins.add(both[0].axis)
+            return plus(*both)
+
+        if not self.numbers and not self.slices:
+            return self._text(offset)
+        parts = apart(transform(offset, sliced), self.numbers | begins)
+        texts = [self._wrapped("add", 1, one, self._text(one)) for one in parts if one != whole(0)]
+        return " + ".join(texts) or "0"
 
     def shortened(self, index: Sequence[Expr], sizes: Sequence[int]) -> tuple[list[Expr], list[int]]:
         """A position in a tensor, with what is `joined` as one dimension."""

@@ -18,9 +18,11 @@ from kernelwright.propose.author.source.writer import Writer
 
 WORDS = frozenset({
     "tile", "tiles", "down", "across", "first", "height", "turn", "row", "column", "deep", "below", "start", "batch",
-    "turns", "stripe", "in_rows", "in_columns", "in_depth", "in_below", "left", "right", "total", *HELPERS,
-    "slice", *(f"{side}_{number}" for side in ("left", "right") for number in range(3)),
+    "tap", "turns", "inner", "stripe", "in_rows", "in_columns", "in_depth", "in_below", "left", "right", "total", *HELPERS,
+    "slice", *(f"{side}_{word}" for side in ("left", "right") for word in (0, 1, 2, "seen", "exists")),
 })  # fmt: skip
+BITS = 31
+"""Taps of a window that a number has bits for."""
 TALL = 64
 """Rows that Hopper's tensor cores multiply at once."""
 SIZES = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP", "STAGES")
@@ -60,6 +62,10 @@ class _Kernel:
         along = self.packing.depth if self.packing else plan.depth
         self.deep = Group(along, "deep", "in_depth" if ragged else "")
         self.below = Group(along, "below", "in_below" if ragged else "")
+        self.turns = self._turns()
+        self.bits: dict[str, str] = {}
+        self.sliced = len(along) - len(self.turns) == 1
+        """Whether a slice lies along one axis of the depth."""
         self.batch = Group(plan.batch, "batch", number=True)
         self.stripe = Group(plan.stripes, "stripe", number=True)
         self.turned = _turned(plan, s, self.packing is not None)
@@ -101,6 +107,8 @@ class _Kernel:
             self._place()
             shape = "BLOCK_N, BLOCK_M" if self.turned else "BLOCK_M, BLOCK_N"
             w.line(f"total = tl.zeros([{shape}], tl.float32)")
+            self._places()
+            self._seen()
             with w.block(f"for start in tl.range(0, {self.depth}, BLOCK_K, num_stages=STAGES):"):
                 self._step()
             self.names.values[self.plan.node.key] = "total"
@@ -169,14 +177,43 @@ class _Kernel:
     def _wide(self, text: str) -> str:
         return f"tl.cast({text}, tl.int64)" if self.large else text
 
+    def _places(self) -> None:
+        """The places of a slice along one axis of the depth, which are the same in every step."""
+        if self.sliced:
+            for group in (self.deep, self.below):
+                self.writer.line(f"{group.position} = {self._steps(group)}")
+
+    def _seen(self) -> None:
+        """Of each place of a side, a bit for each tap of a window that says whether there is an element, or only padding.
+
+        To look it up takes three instructions in a step; to compare positions along two dimensions took a dozen.
+        """
+        count = self.part.count(self.turns)
+        for word, packed, side in self._sides() if count <= BITS else ():
+            condition = _condition(packed)
+            if condition is None or not condition.axes & set(self.turns) or condition.axes - {*self.turns, *side.axes}:
+                continue
+            self.bits[word] = f"{word}_seen"
+            self.writer.line(f"{word}_seen = tl.zeros_like({side.position})")
+            with self.writer.block(f"for tap in tl.static_range({count}):"):
+                names = self.names.inner()
+                split_position(self.writer, names, Group(self.turns, "tap"), self.part.sizes, [condition])
+                (text,) = self._scope(names, side).write([condition])
+                self.writer.line(f"{word}_seen |= tl.where({text}, 1 << tap, 0)")
+            self.names.taken |= names.taken
+
+    def _sides(self) -> tuple[tuple[str, Packed, Group], ...]:
+        packing = self.packing
+        return (("left", packing.left, self.rows), ("right", packing.right, self.columns)) if packing else ()
+
     def _step(self) -> None:
         """One slice of both factors."""
         if self.packing is not None:
             self._packed_step(self.packing)
             return
         w = self.writer
-        left = self._factor("left", self.plan.left, self.deep, self.rows, self._range("BLOCK_K", across=True))
-        right = self._factor("right", self.plan.right, self.below, self.columns, self._range("BLOCK_K"))
+        left = self._factor("left", self.plan.left, self.deep, self.rows)
+        right = self._factor("right", self.plan.right, self.below, self.columns)
         w.line(f"total = {self._dot(left, right, ', total', self._how())}")
 
     def _how(self) -> str:
@@ -189,63 +226,83 @@ class _Kernel:
         a slice is therefore summed by itself and added by the ordinary units, which round.
         """
         w, names = self.writer, self.names.inner()
-        ways = (self._range("BLOCK_K", across=True), self._range("BLOCK_K"))
-        inner, outer = self._along(names, packing)
-        for group, steps in zip((self.deep, self.below), ways, strict=True):
-            w.line(f"{group.position} = {inner} + {steps}")
-            if group.mask:
-                w.line(f"{group.mask} = {group.position} < {self.depth}")
-        sides = (("left", packing.left, self.deep, self.rows), ("right", packing.right, self.below, self.columns))
-        found = [
-            self._parts(word, packed, replace(deep, axes=outer), side, names) for word, packed, deep, side in sides
-        ]
+        begin = self._begin(names)
+        deep, below = self._at(self.deep, begin), self._at(self.below, begin)
+        left = self._parts("left", packing.left, self._reading(names, self.rows, deep, begin))
+        names.taken |= set(left)
+        right = self._parts("right", packing.right, self._reading(names, self.columns, below, begin))
         count = len(packing.left.parts)
         pairs = [(i, j) for i in range(count) for j in range(count) if i + j < count]
         how = self._how() if count == 1 else ""
         into = "slice" if count == max(PARTS.values()) else "total"
         for number, (i, j) in enumerate(sorted(pairs, key=sum, reverse=True)):
             before = "" if into == "slice" and not number else f", {into}"
-            w.line(f"{into} = {self._dot(found[0][i], found[1][j], before, how)}")
+            w.line(f"{into} = {self._dot(left[i], right[j], before, how)}")
         if into == "slice":
             w.line("total += slice")
 
-    def _along(self, names: Names, packing: Packing) -> tuple[str, tuple[int, ...]]:
-        """Where a slice begins along the innermost axis, and the axes that positions in it are split into.
+    def _turns(self) -> tuple[int, ...]:
+        """The axes of a packed depth of which a step has one position: whole slices lie along the innermost one.
 
-        Where whole slices lie along that axis, the other axes are numbers: a load then is wide, whatever slides.
+        A load then is wide, whatever slides.
         """
-        *others, last = packing.depth
-        extent = self.part.sizes[last]
-        if not others or extent % self.schedule.block_k:
-            return "start", packing.depth
+        *others, last = self.packing.depth if self.packing else (0,)
+        return () if self.part.sizes.get(last, 0) % self.schedule.block_k else tuple(others)
+
+    def _begin(self, names: Names) -> str:
+        """Where a slice begins along the innermost axis."""
+        if not self.turns or not self.packing:
+            return "start"
+        extent = self.part.sizes[self.packing.depth[-1]]
         self.writer.line(f"tl.static_assert({extent} % BLOCK_K == 0)")
         self.writer.line(f"turns = start // {extent}")
-        split_position(self.writer, names, Group(tuple(others), "turns"), self.part.sizes, [*packing.left.factors])
-        return f"tl.multiple_of(start % {extent}, BLOCK_K)", (last,)
+        split_position(self.writer, names, Group(self.turns, "turns"), self.part.sizes, [*self.packing.left.factors])
+        self.writer.line(f"inner = tl.multiple_of(start % {extent}, BLOCK_K)")
+        return "inner"
 
-    def _parts(self, name: str, packed: Packed, deep: Group, side: Group, known: Names) -> list[str]:
+    def _at(self, group: Group, begin: str) -> Group:
+        """A step's places along the depth."""
+        place = f"{begin} + {group.position if self.sliced else self._steps(group)}"
+        if not self.sliced:
+            self.writer.line(f"{group.position} = {place}")
+        if group.mask:
+            self.writer.line(f"{group.mask} = {place if self.sliced else group.position} < {self.depth}")
+        axes = group.axes[len(self.turns) :]
+        return replace(group, axes=axes, position=f"({place})" if self.sliced else group.position)
+
+    def _steps(self, group: Group) -> str:
+        return self._range("BLOCK_K", across=group is self.deep)
+
+    def _reading(self, names: Names, side: Group, depth: Group, begin: str) -> TileScope:
+        """The scope of one factor's loads."""
+        names = names.inner()
+        scope = self._scope(names, side, depth)
+        if self.sliced:
+            scope.numbers = frozenset({*self.plan.batch, *self.plan.stripes, *self.turns})
+            scope.slices = {depth.axes[0]: (begin, (self.deep if side is self.rows else self.below).position)}
+        return scope
+
+    def _parts(self, name: str, packed: Packed, scope: TileScope) -> list[str]:
         """The parts of one factor, read."""
-        w, names = self.writer, known.inner()
-        split_position(w, names, deep, self.part.sizes, [packed.factors[0]])
-        scope = self._scope(names, side, deep)
+        depth = scope.groups[1]
+        split_position(self.writer, scope.names, depth, self.part.sizes, [packed.factors[0]])
         scope.other, scope.narrow = "0.0", True
-        found = []
+        condition, found = _condition(packed), list[str]()
+        if condition is not None and name in self.bits:
+            self.writer.line(f"{name}_exists = (({self.bits[name]} >> turns) & 1) != 0")
+            scope.names.values[condition.key] = f"{name}_exists"
         for number, factor in enumerate(map(bare, packed.factors)):
             (text,) = scope.write([factor])
-            if deep.mask and not isinstance(factor, Element):
-                text = f"tl.where({deep.mask}, {text}, 0.0)"
+            if depth.mask and not isinstance(factor, Element):
+                text = f"tl.where({depth.mask}, {text}, 0.0)"
             found.append(f"{name}_{number}")
-            w.line(f"{found[-1]} = {text}")
-        known.taken |= names.taken
+            self.writer.line(f"{found[-1]} = {text}")
         return found
 
-    def _factor(self, name: str, factor: Expr, depth: Group, side: Group, steps: str) -> str:
-        w, names, factor = self.writer, self.names.inner(), bare(factor)
-        w.line(f"{depth.position} = start + {steps}")
-        if depth.mask:
-            w.line(f"{depth.mask} = {depth.position} < {self.depth}")
-        split_position(w, names, depth, self.part.sizes, [factor])
-        scope = self._scope(names, side, depth)
+    def _factor(self, name: str, factor: Expr, depth: Group, side: Group) -> str:
+        w, factor, depth = self.writer, bare(factor), self._at(depth, "start")
+        scope = self._reading(self.names, side, depth, "start")
+        split_position(w, scope.names, depth, self.part.sizes, [factor])
         scope.other = "0.0"
         scope.fetch([factor])
         (text,) = scope.write([factor])
@@ -257,7 +314,7 @@ class _Kernel:
         elif self.schedule.precision == "tf32":
             text = f"_tf32({text})"
         w.line(f"{name} = {text}")
-        self.names.taken |= names.taken
+        self.names.taken |= scope.names.taken
         return name
 
 
@@ -272,6 +329,12 @@ def _turned(plan: Product, schedule: ProductSchedule, packed: bool) -> bool:
     along = tuple(_along_depth(plan, bare(factor)) for factor in (plan.left, plan.right))
     loose = plan.precise and schedule.precision == "tf32" and not packed and along == (True, False)
     return TALL // 2 <= schedule.block_m < TALL or loose
+
+
+def _condition(packed: Packed) -> Expr | None:
+    """Under which elements are read; None: all are, or the number in their stead is not the load's own."""
+    factor = bare(packed.factors[0])
+    return factor.inside if isinstance(factor, Element) else None
 
 
 def _along_depth(plan: Product, factor: Expr) -> bool:
