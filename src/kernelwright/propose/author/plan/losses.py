@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.builder import Arguments, Builder, Rule, Value
-from kernelwright.propose.author.plan.operations import log_softmax, power, scaled, softplus
+from kernelwright.propose.author.plan.operations import log_softmax, power, scaled
+from kernelwright.propose.author.plan.softplus import softplus
 
 Term = Callable[[Builder, Value, Value, Arguments], Value]
 NONE, MEAN = 0, 1

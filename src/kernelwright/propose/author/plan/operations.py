@@ -10,14 +10,15 @@ from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.builder import Arguments, Builder, Operand, Result, Rule, Value
 from kernelwright.propose.author.plan.casts import truth
 from kernelwright.propose.author.plan.expr import Combine, Const, Kind
+from kernelwright.propose.author.plan.softplus import log1p, logarithm, softplus, tanh
 
 Dims = Sequence[int] | None
 
 UNARY = {
     "abs": "abs", "ceil": "ceil", "cos": "cos", "erf": "erf", "exp": "exp", "expm1": "expm1",
-    "floor": "floor", "log": "log", "log1p": "log1p", "neg": "neg",
+    "floor": "floor", "neg": "neg",
     "reciprocal": "reciprocal", "rsqrt": "rsqrt", "sigmoid": "sigmoid", "sin": "sin", "sqrt": "sqrt",
-    "tanh": "tanh", "round": "round",
+    "round": "round",
 }  # fmt: skip
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 BINARY = {
@@ -109,15 +110,10 @@ def silu(b: Builder, x: Value) -> Value:
     return b.call("mul", x, b.call("sigmoid", x))
 
 
-def softplus(b: Builder, x: Operand) -> Value:
-    """log(1 + exp(x)) without overflow."""
-    tail = b.call("log1p", b.call("exp", b.call("neg", b.call("abs", x))))
-    return b.call("add", b.call("max", x, 0.0), tail)
-
-
 def _softplus(b: Builder, a: Arguments) -> Value:
     beta = a.number("beta", 1)
-    return b.call("div", softplus(b, scaled(b, a.tensor("self"), beta)), beta)
+    value = softplus(b, scaled(b, a.tensor("self"), beta))
+    return value if beta == 1 else b.call("div", value, beta)
 
 
 def clamp(b: Builder, x: Operand, low: Operand, high: Operand) -> Value:
@@ -171,7 +167,7 @@ def _selu(b: Builder, a: Arguments) -> Value:
 
 def _mish(b: Builder, a: Arguments) -> Value:
     x = a.tensor("self")
-    return b.call("mul", x, b.call("tanh", softplus(b, x)))
+    return b.call("mul", x, tanh(b, softplus(b, x)))
 
 
 def _log_sigmoid(b: Builder, a: Arguments) -> Value:
@@ -292,6 +288,9 @@ POINTWISE: dict[str, Rule] = {
     "aten.sub.Tensor": _sub, "aten.sub.Scalar": _sub,
     "aten.rsub.Tensor": _rsub, "aten.rsub.Scalar": _rsub,
     "aten.pow.Tensor_Scalar": _pow,
+    "aten.log.default": lambda b, a: logarithm(b, a.tensor("self")),
+    "aten.log1p.default": lambda b, a: log1p(b, a.tensor("self")),
+    "aten.tanh.default": lambda b, a: tanh(b, a.tensor("self")),
     "aten.square.default": lambda b, a: power(b, a.tensor("self"), 2),
     "aten.relu.default": lambda b, a: b.call("max", a.tensor("self"), 0.0),
     "aten.relu6.default": lambda b, a: clamp(b, a.tensor("self"), 0.0, 6.0),

@@ -12,7 +12,7 @@ from typing import Literal
 from kernelwright.propose.author.plan.expr import COL, ROW, Call, Element, Expr, Load, Reduce, transform, walk
 from kernelwright.records.tensor import Domain, DType
 
-HEAVY = frozenset({"exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "normal_cdf", "sin", "cos"})
+HEAVY = frozenset({"exp", "expm1", "log", "log1p", "tanh", "sigmoid", "softplus", "erf", "normal_cdf", "sin", "cos"})
 """Calls that cost tens of instructions."""
 NARROW: frozenset[DType] = frozenset({"float16", "bfloat16"})
 """Floating types that are stored, but not computed with."""

@@ -13,7 +13,7 @@ MAPPED_BYTES = 32 << 20
 """Size of results from which on the C library maps memory anew for each, whose pages the kernel's zeros have just brought
 into the caches. Stores past the caches gain 5 % where a result's pages are there already, as in the referee, and lose 70 %
 in the program of whoever uses the kernel (docs/log.md)."""
-SLOW = frozenset({"log", "log1p", "expm1", "erf", "normal_cdf"})
+SLOW = frozenset({"log", "log1p", "expm1", "softplus", "erf", "normal_cdf"})
 """Calls that take so long that too few lines are under way; others lose by asking for them."""
 BLOCKS = (1024, 2048, 4096, 8192, 16384)
 """Elements of a block, worth trying."""

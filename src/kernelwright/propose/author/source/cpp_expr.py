@@ -19,9 +19,9 @@ PATTERNS: dict[str, str] = {
     "remainder": "{0} % {1}", "int": "static_cast<std::int64_t>({0})", "round": "std::rint({0})",
     **{kind: f"static_cast<std::{kind}_t>({{0}})" for kind in ("int32", "int16", "int8", "uint8")},
 } | {op: f"std::{op}({{0}})" for op in ("abs", "sqrt", "floor", "ceil")}  # fmt: skip
-FAST = frozenset({"exp", "expm1", "log", "log1p", "tanh", "sigmoid", "erf", "normal_cdf", "sin", "cos"})
+FAST = frozenset({"exp", "expm1", "log", "log1p", "tanh", "sigmoid", "softplus", "erf", "normal_cdf", "sin", "cos"})
 """Calls with a vectorisable version of our own."""
-LIBRARY = FAST - {"sigmoid", "normal_cdf"}
+LIBRARY = FAST - {"sigmoid", "softplus", "normal_cdf"}
 """Those that the C library has too: it serves where there is one value and not a loop of them."""
 TYPES = {"float": "float", "int": "std::int64_t", "bool": "bool"}
 MEMORY: dict[DType, str] = {

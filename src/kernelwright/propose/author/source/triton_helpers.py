@@ -93,12 +93,51 @@ def _pack(
         if PARTS > 2:
             tl.store(rest_ptr + at, (x - low.to(tl.float32)).to(tl.bfloat16), mask=exists)
 ''',
+    "_softplus": '''\
+@triton.jit
+def _softplus(x):
+    """log(1 + exp(x)). The exponential is at most 1, where a polynomial gives log(1 + e)."""
+    e = tl.exp(-tl.abs(x))
+    p = 5.36542246e-3
+    p = p * e + -3.00683007e-2
+    p = p * e + 7.92088285e-2
+    p = p * e + -1.37541875e-1
+    p = p * e + 1.91538483e-1
+    p = p * e + -2.48572171e-1
+    p = p * e + 3.33213300e-1
+    p = p * e + -4.99996483e-1
+    return tl.maximum(x, 0.0, propagate_nan=tl.PropagateNan.ALL) + (p * e * e + e)
+''',
+    "_normal_cdf": '''\
+@triton.jit
+def _normal_cdf(x):
+    """P(Z < x) of a standard normal Z. P(Z > |x|) is 2 to the power of a polynomial in |x|."""
+    t = tl.abs(x)
+    p = -2.26708732e-8
+    p = p * t + 6.94734922e-7
+    p = p * t + -9.14500924e-6
+    p = p * t + 6.55031909e-5
+    p = p * t + -2.40952038e-4
+    p = p * t + -8.18441622e-5
+    p = p * t + 7.04787718e-3
+    p = p * t + -5.25091738e-2
+    p = p * t + -4.59199250e-1
+    p = p * t + -1.15110648
+    tail = tl.exp2(p * t - 1.0)
+    return tl.where(x < 0.0, tail, 1.0 - tail)
+''',
     "_tanh": '''\
 @triton.jit
 def _tanh(x):
-    """From expm1(2 x), so that small arguments keep their digits."""
-    twice = _expm1(tl.minimum(2.0 * x, 40.0))
-    return twice / (twice + 2.0)
+    """By a polynomial where 1 - 2 / (1 + exp(2 x)) would lose digits."""
+    square = x * x
+    p = -5.14046755e-3
+    p = p * square + 2.00943369e-2
+    p = p * square + -5.35599627e-2
+    p = p * square + 1.33291319e-1
+    p = p * square + -3.33331913e-1
+    beyond = 1.0 - 2.0 / (1.0 + tl.exp2(x * 2.88539008))
+    return tl.where(square < 0.49, p * square * x + x, beyond)
 ''',
     "_whole_key": '''\
 @triton.jit
@@ -136,7 +175,7 @@ def _order_value(key, DESCENDING: tl.constexpr):
 }
 """Functions that Triton's language lacks, in an order in which each is defined before its use."""
 
-CALLS = {"_tanh": "_expm1", "_pack": "_tf32", "_order_key": "_whole_key", "_order_value": "_whole_value"}
+CALLS = {"_pack": "_tf32", "_order_key": "_whole_key", "_order_value": "_whole_value"}
 """Who calls whom."""
 
 

@@ -29,7 +29,7 @@ from kernelwright.propose.author.source.writer import Writer
 
 PATTERNS: dict[str, str] = {
     "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}", "neg": "-{0}",
-    "reciprocal": "1.0 / {0}", "rsqrt": "1.0 / tl.sqrt({0})", "float": "{0}.to(tl.float32)",
+    "reciprocal": "1.0 / {0}", "rsqrt": "tl.rsqrt({0})", "float": "{0}.to(tl.float32)",
     "max": "tl.maximum({0}, {1})", "min": "tl.minimum({0}, {1})", "where": "tl.where({0}, {1}, {2})",
     "eq": "{0} == {1}", "ne": "{0} != {1}", "lt": "{0} < {1}", "le": "{0} <= {1}", "gt": "{0} > {1}",
     "ge": "{0} >= {1}", "and": "{0} & {1}", "or": "{0} | {1}", "not": "~{0}",
@@ -37,7 +37,7 @@ PATTERNS: dict[str, str] = {
     "tf32": "_tf32({0})", "int32": "tl.cast({0}, tl.int32)",
     "int64": "tl.cast({0}, tl.int64)",
     **{kind: f"tl.cast({{0}}, tl.{kind}).to(tl.int32)" for kind in ("int16", "int8", "uint8")},
-    "normal_cdf": "0.5 * (1.0 + tl.erf({0} * 0.7071067811865476))", "sigmoid": "tl.sigmoid({0})",
+    "normal_cdf": "_normal_cdf({0})", "sigmoid": "tl.sigmoid({0})", "softplus": "_softplus({0})",
     "float8_e4m3fn": "_float8_e4m3fn({0})", "expm1": "_expm1({0})", "log1p": "_log1p({0})", "tanh": "_tanh({0})",
     **{op: f"tl.{op}({{0}})" for op in ("abs", "sqrt", "floor", "ceil", "sin", "cos", "exp", "log", "erf")},
 }  # fmt: skip
@@ -52,12 +52,8 @@ class TritonScope(Scope):
     hint: str = ""
     """Further arguments of a load of elements, such as an eviction policy."""
 
-    BINDING = Scope.BINDING | {"normal_cdf": 3, "rsqrt": 3, "where": 9}
-    GRIP = {op: grip for op, grip in Scope.GRIP.items() if op != "where"} | {
-        "normal_cdf": 3,
-        "float": 5,
-        "int": 5,
-    }
+    BINDING = Scope.BINDING | {"where": 9}
+    GRIP = {op: grip for op, grip in Scope.GRIP.items() if op != "where"} | {"float": 5, "int": 5}
     INLINE_LOADS = False
 
     def fetch(self, roots: Sequence[Expr]) -> None:
