@@ -20,7 +20,25 @@ SOFTPLUS = {
     "of a sum": "torch.log(torch.exp(x) + 1.0)",
     "precisely": "torch.log1p(torch.exp(x))",
 }
-ENDS = [-200.0, -87.0, -20.0, -1.0, -1e-5, 0.0, 1e-5, 1.0, 19.0, 20.0, 44.0, 89.0, 1e30, float("inf"), float("nan")]
+ENDS = [
+    -200.0,
+    -87.0,
+    -20.0,
+    -1.0,
+    -1e-5,
+    0.0,
+    1e-5,
+    1.0,
+    1.4,
+    1.6,
+    19.0,
+    20.0,
+    44.0,
+    89.0,
+    1e30,
+    float("inf"),
+    float("nan"),
+]
 
 
 def kernels(forward):
@@ -51,7 +69,10 @@ def test_another_function_is_left_as_it_is(forward):
 
 
 def test_the_ends_of_the_line_are_right_in_cpp(tmp_path):
-    text = model(f"{MISH['mish']}, {SOFTPLUS['softplus']}", f"torch.tensor([{ENDS}])".replace("inf", "float('inf')"))
+    text = model(
+        f"{MISH['mish']}, {SOFTPLUS['softplus']}, F.softplus(x, 2, 3)",
+        f"torch.tensor([{ENDS}])".replace("inf", "float('inf')"),
+    )
     found = case(text.replace("nan", "float('nan')"), "ends")
     design = cpp_design(found.task)
     (entry,) = build([design.write(design.default)], tmp_path)

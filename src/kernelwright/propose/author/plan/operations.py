@@ -110,10 +110,16 @@ def silu(b: Builder, x: Value) -> Value:
     return b.call("mul", x, b.call("sigmoid", x))
 
 
+TOLD = 17.0
+"""From here on log(1 + exp(x)) is x in float32."""
+
+
 def _softplus(b: Builder, a: Arguments) -> Value:
-    beta = a.number("beta", 1)
-    value = softplus(b, scaled(b, a.tensor("self"), beta))
-    return value if beta == 1 else b.call("div", value, beta)
+    beta, threshold, x = a.number("beta", 1), a.number("threshold", 20), a.tensor("self")
+    value = softplus(b, scaled(b, x, beta))
+    value = value if beta == 1 else b.call("div", value, beta)
+    # Beyond a threshold it is x, which higher ones cannot be told from.
+    return value if threshold >= TOLD else b.call("where", b.call("gt", scaled(b, x, beta), threshold), x, value)
 
 
 def clamp(b: Builder, x: Operand, low: Operand, high: Operand) -> Value:

@@ -64,8 +64,8 @@ class _Kernel:
         self.below = Group(along, "below", "in_below" if ragged else "")
         self.turns = self._turns()
         self.bits: dict[str, str] = {}
-        self.sliced = len(along) - len(self.turns) == 1
-        """Whether a slice lies along one axis of the depth."""
+        self.sliced = bool(self.turns)
+        """Whether a slice lies along one axis of several; where there is no other, nothing is saved by telling them apart."""
         self.batch = Group(plan.batch, "batch", number=True)
         self.stripe = Group(plan.stripes, "stripe", number=True)
         self.turned = _turned(plan, s, self.packing is not None)
@@ -228,8 +228,9 @@ class _Kernel:
         w, names = self.writer, self.names.inner()
         begin = self._begin(names)
         deep, below = self._at(self.deep, begin), self._at(self.below, begin)
-        left = self._parts("left", packing.left, self._reading(names, self.rows, deep, begin))
-        names.taken |= set(left)
+        of_left = self._reading(names, self.rows, deep, begin)
+        left = self._parts("left", packing.left, of_left)
+        names.taken |= of_left.names.taken
         right = self._parts("right", packing.right, self._reading(names, self.columns, below, begin))
         count = len(packing.left.parts)
         pairs = [(i, j) for i in range(count) for j in range(count) if i + j < count]
