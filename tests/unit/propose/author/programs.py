@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from author_cases import called, case, error, model
 
-from kernelwright.propose.author.assembly import partition
+from kernelwright.propose.author.assembly import kernels
 from kernelwright.propose.author.designs import triton_design
 from kernelwright.propose.author.families.product import plan as product
 from kernelwright.records.numerics import Numerics
@@ -355,7 +355,7 @@ CHANGED = ("taken apart", "rounded", "above one another")
 """Cases whose schedule is no default on such shapes, by parts of their names."""
 
 
-GAIN, BUSY = partition.GAIN, product.BUSY
+GAIN, BUSY = kernels.GAIN, product.BUSY
 
 
 def sided_source(design):
@@ -430,7 +430,7 @@ def source_of(design, name):
 def main(folder):
     for name in sys.argv[2:] or CASES:
         found = found_case(name, "cuda")
-        partition.GAIN = 0.0 if "side after" in name else GAIN
+        kernels.GAIN = 0.0 if "side after" in name else GAIN
         product.BUSY = 2 if "of a product" in name else BUSY
         design = triton_design(found.task)
         path = folder / f"{found.task.name}.py"
