@@ -7,7 +7,7 @@ from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.families.product.packing import PARTS, Packed, Packing
 from kernelwright.propose.author.families.product.plan import Product, bare, lined_up
 from kernelwright.propose.author.families.product.schedule import ProductSchedule, packing_of, stages_that_fit
-from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, transform, walk
+from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, transform, walk
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.program import Part
 from kernelwright.propose.author.source.scope import Names
@@ -76,8 +76,8 @@ class _Kernel:
         """The tensors that the kernel itself reads."""
         if self.packing is None:
             return self.part.reads
-        after = transform(self.plan.root.expr, lambda e: Const(0.0) if e == self.plan.node else e)
-        names = {e.name for e in walk(after) if isinstance(e, Element)}
+        after = [transform(end, lambda e: Const(0.0) if e == self.plan.node else e) for end in self.plan.ends]
+        names = {e.name for e in walk(*after) if isinstance(e, Element)}
         return [*self.packing.made, *(t for name, t in self.part.tensors.items() if name in names)]
 
     def launch(self, name: str, prefix: str) -> list[str]:
@@ -99,6 +99,7 @@ class _Kernel:
                 w.line(f"{size}: tl.constexpr,")
         with w.block(f'    """One program makes a tile of BLOCK_M by BLOCK_N sums of {self.depth} products."""'):
             self._place()
+            self._positions()
             shape = "BLOCK_N, BLOCK_M" if self.turned else "BLOCK_M, BLOCK_N"
             w.line(f"total = tl.zeros([{shape}], tl.float32)")
             with w.block(f"for start in tl.range(0, {self.depth}, BLOCK_K, num_stages=STAGES):"):
@@ -106,8 +107,9 @@ class _Kernel:
             self.names.values[self.plan.node.key] = "total"
             scope = self._scope(self.names, self.rows, self.columns)
             self._reduce(scope)
-            scope.fetch([self.plan.root.expr])
-            scope.store(self.plan.root, self.part.sizes)
+            scope.fetch(self.plan.ends)
+            for root in self.part.roots:
+                scope.store(root, self.part.sizes)
         return w.text()
 
     def _reduce(self, scope: TileScope) -> None:
@@ -116,7 +118,7 @@ class _Kernel:
         axis = int((self.plan.held == "rows") == self.turned)
         for node in self.plan.reductions:
             scope.fetch([node.arg])
-            (text,) = scope.write([node.arg], later=[self.plan.root.expr])
+            (text,) = scope.write([node.arg], later=self.plan.ends)
             if side.mask:
                 text = f"tl.where({side.mask}, {text}, {START[node.op]})"
             name = self.names.fresh(f"side_{node.op}")
@@ -157,9 +159,23 @@ class _Kernel:
             if group.axes:
                 split_position(w, self.names, group, self.part.sizes, wanted)
 
+    def _positions(self) -> None:
+        """Names for what of positions stays the same in a tile's loop, where tiles do not lie along axes."""
+        if self.plan.root.element is None:
+            return
+        ends = (self.plan.left, self.plan.right, *self.plan.root.places)
+        sides, depth, nodes = {*self.plan.rows, *self.plan.columns}, set(self.plan.depth), walk(*ends)
+        calls = [
+            n for n in nodes if isinstance(n, Call) and n.kind != "float" and sides & n.axes and not depth & n.axes
+        ]
+        known = {n.key for n in calls if not any(isinstance(inner, Element) for inner in walk(n))}
+        used = {child.key for n in nodes if n.key not in known for child in n.children} | {end.key for end in ends}
+        named = [n for n in calls if n.key in known & used]
+        self._scope(self.names, self.rows, self.columns).write(named, later=named)
+
     def _wanted(self) -> list[Expr]:
         """What positions are split for."""
-        scope, root, sizes = self._scope(self.names, self.rows, self.columns), self.plan.root, self.part.sizes
+        scope = self._scope(self.names, self.rows, self.columns)
 
         def short(node: Expr) -> Expr:
             if not isinstance(node, Element):
@@ -167,8 +183,10 @@ class _Kernel:
             index, extents = scope.shortened(node.index, node.sizes)
             return replace(node, index=tuple(index), sizes=tuple(extents))
 
-        stored, _ = scope.shortened([Index(a) for a in root.axes], [sizes[a] for a in root.axes])
-        return [*(transform(expr, short) for expr in (self.plan.left, self.plan.right, root.expr)), *stored]
+        read = [transform(expr, short) for expr in (self.plan.left, self.plan.right, *self.plan.ends)]
+        places = [place for root in self.part.roots for place in root.places]
+        stored = [scope.shortened(*root.position(self.part.sizes))[0] for root in self.part.roots]
+        return [*read, *places, *(position for index in stored for position in index)]
 
     def _range(self, size: str, *, across: bool = False) -> str:
         """Places along the rows of a tile, or along its columns; the other way where it is turned."""
