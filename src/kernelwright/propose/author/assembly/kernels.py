@@ -8,7 +8,15 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from kernelwright.errors import ProposeError
-from kernelwright.propose.author.assembly.moments import of_row, of_stretch, squared_distances, stretches
+from kernelwright.propose.author.assembly.moments import (
+    Stretches,
+    grouped,
+    of_group,
+    of_row,
+    of_stretch,
+    squared_distances,
+    stretches,
+)
 from kernelwright.propose.author.assembly.shares import (
     at_position,
     beside_each_other,
@@ -19,10 +27,11 @@ from kernelwright.propose.author.assembly.shares import (
     shares_of_product,
     shares_of_rows,
 )
+from kernelwright.propose.author.assembly.tile_moments import of_tiles, pays
 from kernelwright.propose.author.assembly.tiles import over_tiles
 from kernelwright.propose.author.families.family import Family, Match
 from kernelwright.propose.author.families.strided.plan import stride
-from kernelwright.propose.author.plan.expr import Call, Element, Expr, Index, Reduce, rebuild, walk
+from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, rebuild, walk
 from kernelwright.propose.author.plan.lower import identifiers
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.positions import plus, times, within
@@ -39,6 +48,8 @@ LONG_ROW, LONG_APART = 1 << 15, 1 << 10
 GAIN = 1.25
 """How many times less two kernels must take by estimate than one."""
 Families = Sequence[Family]
+Moments = tuple[Element, Element, Stretches]
+"""Sum and squared distances of parts of rows as they are read, and what these parts are."""
 
 
 @dataclass
@@ -148,13 +159,10 @@ class Kernels:
         long = prod(sizes[a] for a in node.over) > (LONG_ROW if dense else LONG_APART)
         if not long or not (dense or beside):
             return False
-        cut = stretches(over, prod(sizes[a] for a in axes), dense, self.settler.size, self.settler.axes.single)
-        if cut is None:
+        found = self._of_tiles(node, over, axes, dense) or self._of_stretches(node, over, axes, dense)
+        if found is None:
             return False
-        stored = self._store_both(of_stretch(node.arg, cut), beside_each_other(axes, cut.across, dense))
-        if stored is None:
-            return False
-        totals, squares = stored
+        totals, squares, cut = found
         whole = Reduce("sum", totals, cut.across)
         assert isinstance(spread.arg, Call) and isinstance(spread.arg.args[0], Call)
         centre = replaced(spread.arg.args[0].args[1], {node.key: whole})
@@ -162,22 +170,71 @@ class Kernels:
         self.shares[spread.key, of_root] = of_row(totals, squares, centre, cut)
         return True
 
+    def _of_stretches(self, node: Reduce, over: Sequence[int], axes: tuple[int, ...], dense: bool) -> Moments | None:
+        """Sum and squared distances of the stretches of rows along axes, from one reading."""
+        rows = prod(map(self.settler.size, axes))
+        cut = stretches(over, rows, dense, self.settler.size, self.settler.axes.single)
+        if cut is None:
+            return None
+        stored = self._store_both(of_stretch(node.arg, cut), beside_each_other(axes, cut.across, dense))
+        return (*stored, cut) if stored else None
+
+    def _of_tiles(self, node: Reduce, over: Sequence[int], axes: tuple[int, ...], dense: bool) -> Moments | None:
+        """The same of the tiles of the product that made what is read, where that takes less than to read it."""
+        kernel, size_of = self._made_by(node), self.settler.size
+        found = of_tiles(kernel, replace(node, over=tuple(over)), size_of, self.settler.axes.single) if kernel else None
+        if kernel is None or found is None:
+            return None
+        roots = self._two(found.nodes, found.axes)
+        part = replace(self._part(found.root, *roots), tensors=kernel.part.tensors)
+        family = next(f for f in self.families if f.name == kernel.family)
+        match = family.match(part)
+        if match is None or match.plan is None or not pays(family, kernel, match.plan, roots):
+            self.taken -= {root.tensor.identifier for root in roots}
+            return None
+        self.steps[self.steps.index(kernel)] = Kernel(family.name, part, match.plan)
+        count = prod(size_of(a) for a in node.over)
+        return self._grouped((*self._read(roots, found.read), found.cut), count, axes, dense)
+
+    def _grouped(self, found: Moments, count: int, axes: tuple[int, ...], dense: bool) -> Moments:
+        """Moments of groups of a row's stretches, where one program would have too many to put together."""
+        totals, squares, cut = found
+        over = grouped(cut, prod(map(self.settler.size, axes)), self.settler.size)
+        rest = cut.across[: len(cut.across) - len(over)]
+        each = count // prod(map(self.settler.size, rest))
+        nodes = of_group(totals, squares, each, replace(cut, across=over))
+        stored = self._store_both(nodes, beside_each_other(axes, rest, dense)) if over else None
+        return (*stored, Stretches((), rest, Const(float(each)))) if stored else found
+
+    def _made_by(self, node: Reduce) -> Kernel | None:
+        """The kernel that made the one buffer that is read."""
+        names = {n.name for n in walk(node.arg) if isinstance(n, Element)}
+        made = [s for s in self.steps if isinstance(s, Kernel) and names == {t.name for t in s.part.writes}]
+        return made[0] if len(made) == 1 else None
+
     def _store_both(self, nodes: tuple[Reduce, Reduce], axes: tuple[int, ...]) -> tuple[Element, Element] | None:
         """Buffers with two reductions of the same rows, from one kernel; None where no family makes both at once."""
-        shape = tuple(map(self.settler.size, axes))
-        names = [self._fresh("part") for _ in nodes]
-        roots = tuple(
-            Root(Tensor(name, name, shape, "float32", (0,) * bool(axes)), axes, node)
-            for name, node in zip(names, nodes, strict=True)
-        )
+        roots = self._two(nodes, axes)
         part = self._part(*roots)
         family, match = self._asked(part)
         if match.plan is None:
             return None
-        self.buffers += [root.tensor for root in roots]
         self.steps.append(Kernel(family.name, part, match.plan))
+        return self._read(roots, axes)
+
+    def _two(self, nodes: tuple[Reduce, Reduce], axes: tuple[int, ...]) -> tuple[Root, Root]:
+        """Two reductions of the same rows as roots of one kernel."""
+        shape = tuple(map(self.settler.size, axes))
+        names = [self._fresh("part") for _ in nodes]
+        first, second = (Tensor(name, name, shape, "float32", (0,) * bool(axes)) for name in names)
+        return Root(first, axes, nodes[0]), Root(second, axes, nodes[1])
+
+    def _read(self, roots: tuple[Root, Root], axes: tuple[int, ...]) -> tuple[Element, Element]:
+        """How their buffers are read along axes; they are the program's from now on."""
+        self.buffers += [root.tensor for root in roots]
         self.tensors |= {root.tensor.name: root.tensor for root in roots}
-        first, second = (Element(name, shape, tuple(map(Index, axes))) for name in names)
+        sizes, index = tuple(map(self.settler.size, axes)), tuple(map(Index, axes))
+        first, second = (Element(root.tensor.name, sizes, index) for root in roots)
         return first, second
 
     def _along_sides(self, node: Reduce, axes: tuple[int, ...]) -> Expr | None:
