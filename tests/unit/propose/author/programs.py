@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from author_cases import called, case, error, model
 
-from kernelwright.propose.author.assembly import partition
+from kernelwright.propose.author.assembly import kernels, moments
 from kernelwright.propose.author.designs import triton_design
 from kernelwright.propose.author.families.product import plan as product
 from kernelwright.records.numerics import Numerics
@@ -73,6 +73,20 @@ CASES = {
         "x, v, k, b, y, w, t, u",
         "torch.randn(2, 8, 12, 150), torch.randn(2, 8, 9, 98), torch.randn(40, 8, 3, 3), torch.randn(40),"
         " torch.randn(200, 30), torch.randn(30, 300), torch.randn(8, 40, 4, 4), torch.randn(2, 8, 5, 128)",
+    ),
+    "moments of tiles": (
+        "F.batch_norm(F.conv2d(x, k, b), None, None, g, g, True), F.instance_norm(F.gelu(F.conv2d(x, k, b)) + 3),"
+        " (lambda c: F.group_norm(c, 4).tanh() + c)(F.conv2d(v, k, padding=1, stride=(1, 2))),"
+        " F.batch_norm(F.conv_transpose2d(u, t, stride=2, padding=1) + 9, None, None, training=True),"
+        " F.batch_norm(y @ w + 7, None, None, training=True), F.group_norm(F.conv2d(x[..., :18], k[..., 1:, :]), 5),"
+        " F.instance_norm(F.conv2d(x[..., :5, :130], k)), F.instance_norm(F.conv2d(v, k[..., :1, :1]))",
+        "x, v, k, b, g, y, w, t, u",
+        "torch.randn(2, 8, 9, 150), torch.randn(2, 8, 9, 98), torch.randn(40, 8, 3, 3), torch.randn(40), torch.rand(40) + 0.5,"
+        " torch.randn(500, 30), torch.randn(30, 24), torch.randn(8, 40, 4, 4), torch.randn(2, 8, 4, 64)",
+    ),
+    "laid out for tiles and rounded": (
+        "F.batch_norm(F.conv2d(F.relu(F.conv2d(x, k)), w) + 3, None, None, training=True)",
+        "x, k, w", "torch.randn(2, 8, 21, 19), torch.randn(32, 8, 3, 3), torch.randn(24, 32, 1, 1)",
     ),
     "products that are repeated": (
         "(x @ w)[:, None].expand(-1, 3, -1), F.conv2d(v, F.conv2d(v, k)[0, :, None, :3, :3].repeat(1, 8, 1, 1))",
@@ -327,6 +341,12 @@ LAYERS = {
     "batch statistics": (
         "F.leaky_relu_(self.b(self.a(x)))", "x", X, "self.a, self.b = nn.Conv2d(8, 16, 3), nn.BatchNorm2d(16)",
     ),
+    "statistics of tiles": (
+        "self.b(self.a(x)) * 2 + self.d(self.c(y)).relu().mean()", "x, y",
+        "torch.randn(3, 8, 14, 150) + 1, torch.randn(500, 30)",
+        "self.a, self.b = nn.Conv2d(8, 16, 3), nn.BatchNorm2d(16, momentum=0.3);"
+        " self.c, self.d = nn.Linear(30, 24), nn.BatchNorm1d(24)",
+    ),
     "statistics of a few": ("self.a(x)", "x", "torch.randn(40, 12)", "self.a = nn.BatchNorm1d(12, momentum=0.3)"),
     "convolutions in a row": (
         "self.a(x).relu_() + self.b(self.a(x))", "x", X,
@@ -360,7 +380,10 @@ CHANGED = ("taken apart", "rounded", "above one another")
 """Cases whose schedule is no default on such shapes, by parts of their names."""
 
 
-GAIN, BUSY = partition.GAIN, product.BUSY
+GAIN, BUSY = kernels.GAIN, product.BUSY
+LONG, PAYS, TOGETHER = (kernels.LONG_ROW, kernels.LONG_APART), kernels.pays, moments.MOST_TOGETHER
+OF_TILES = {"moments of tiles": 8, "statistics of tiles": 2, "laid out for tiles and rounded": 1}
+"""Cases whose rows count as long, so that the tiles of their products leave moments: of so many."""
 
 
 def sided_source(design):
@@ -390,6 +413,21 @@ def tiles_source(design):
     source = design.write(design.default).source
     assert source.count("stripe = ") == 6
     return source
+
+
+def set_for_moments(small):
+    """Let rows of small shapes count as long, and their stretches as many."""
+    kernels.LONG_ROW, kernels.LONG_APART = (64, 64) if small else LONG
+    kernels.pays = (lambda *_: True) if small else PAYS
+    moments.MOST_TOGETHER = 16 if small else TOGETHER
+
+
+def moments_source(design, name):
+    """With moments of every norm from the tiles of its product."""
+    made = [kernel.part for kernel in design.program.kernels if kernel.family == "product"]
+    assert sum(len(part.roots) == 3 for part in made) == OF_TILES[name]
+    assert "laid out" not in name or any(tensor.rounded for part in made for tensor in part.reads)
+    return design.write(design.default).source
 
 
 def places_source(design):
@@ -425,6 +463,8 @@ def source_of(design, name):
         return lines_source(design)
     if "tiles of" in name:
         return tiles_source(design)
+    if name in OF_TILES:
+        return moments_source(design, name)
     if "in blocks" in name:
         return places_source(design)
     if not any(word in name for word in CHANGED):
@@ -435,8 +475,9 @@ def source_of(design, name):
 def main(folder):
     for name in sys.argv[2:] or CASES:
         found = found_case(name, "cuda")
-        partition.GAIN = 0.0 if "side after" in name else GAIN
-        product.BUSY = 2 if "of a product" in name else BUSY
+        kernels.GAIN = 0.0 if "side after" in name else GAIN
+        product.BUSY = 2 if "of a product" in name or name in OF_TILES else BUSY
+        set_for_moments(name in OF_TILES)
         design = triton_design(found.task)
         path = folder / f"{found.task.name}.py"
         path.write_text(source_of(design, name))

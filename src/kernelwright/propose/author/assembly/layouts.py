@@ -7,6 +7,7 @@ the first kernel stores it so.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from kernelwright.propose.author.families.family import Family
 from kernelwright.propose.author.families.product.packing import packing
@@ -38,6 +39,8 @@ class _Layout:
     """A buffer's new tensor, and its dimensions in their new order."""
 
     tensor: Tensor
+    sizes: tuple[int, ...]
+    """The dimensions as they were."""
     order: tuple[int, ...]
     writer: int
     readers: tuple[int, ...]
@@ -66,8 +69,10 @@ class _Layout:
         def turned(node: Expr) -> Expr:
             if not isinstance(node, Element) or node.name != self.tensor.name:
                 return node
-            index = tuple(node.index[n] for n in self.order)
-            return replace(node, index=index, sizes=tuple(node.sizes[n] for n in self.order))
+            last = _same(self.sizes, self.order[-1], node.sizes)
+            assert last is not None, "a layout is none where a read has no such dimension"
+            order = [*(n for n in range(len(node.sizes)) if n != last), last]
+            return replace(node, index=tuple(node.index[n] for n in order), sizes=tuple(node.sizes[n] for n in order))
 
         roots = tuple(replace(root, expr=transform(root.expr, turned)) for root in part.roots)
         return replace(part, roots=roots, tensors={**part.tensors, self.tensor.name: self.tensor})
@@ -85,7 +90,7 @@ def _layout(tensor: Tensor, steps: Sequence[Step], rounds: Rounds) -> _Layout | 
         return None
     order = (*(n for n in range(len(sizes)) if n != last), last)
     turned = replace(tensor, shape=tuple(sizes[n] for n in order), rounded=tensor.dtype == "float32")
-    return _Layout(turned, order, writers[0], tuple(readers))
+    return _Layout(turned, sizes, order, writers[0], tuple(readers))
 
 
 def _sizes(tensor: Tensor) -> tuple[int, ...]:
@@ -115,9 +120,15 @@ def _innermost(tensor: Tensor, step: Step, rounds: Rounds) -> int | None:
         return None
     plan, inside = step.plan, {n.key for n in walk(step.plan.node)}
     reads = [e for e in step.part.elements if e.name == tensor.name]
-    elsewhere = any(e.key not in inside or e.sizes != _sizes(tensor) for e in reads)
     found = packing(plan, 1)
-    if elsewhere or found is None or found.pad or (plan.precise and not rounds(plan)):
+    if any(e.key not in inside for e in reads) or found is None or found.pad or (plan.precise and not rounds(plan)):
         return None
     of = [packed for packed in (found.left, found.right) if packed.tensor.name == tensor.name]
-    return of[0].moved if len(of) == 1 else None
+    wanted = {_same(e.sizes, of[0].moved, _sizes(tensor)) for e in reads} if len(of) == 1 else set()
+    return wanted.pop() if len(wanted) == 1 else None
+
+
+def _same(sizes: Sequence[int], dimension: int, others: Sequence[int]) -> int | None:
+    """Which of a tensor's dimensions one is where others are joined to one, or none is; None where it is no whole one."""
+    before = prod(sizes[:dimension])
+    return next((n for n, size in enumerate(others) if size == sizes[dimension] and prod(others[:n]) == before), None)

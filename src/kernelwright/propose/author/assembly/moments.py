@@ -22,6 +22,8 @@ LEAST_APART, HELD_APART = 64, 128
 """The same where a stretch's elements lie apart, and a program holds those of many rows beside each other."""
 PROGRAMS = 1024
 """Stretches that keep a device busy."""
+MOST_TOGETHER, GROUPS = 4096, 256
+"""Stretches of a row that one program puts together at most, and into how many groups more than these are put first."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,10 @@ class Stretches:
     """Axes over the stretches of a row."""
     count: Expr
     """Elements of a stretch: the last one along an axis may be shorter."""
-    cut: tuple[int, Expr] | None = None
-    """The axis that is cut, and the position along it."""
+    cut: tuple[tuple[int, Expr], ...] = ()
+    """Axes that are cut, with the positions along them."""
     holds: Expr | None = None
-    """Where that position exists; None: everywhere."""
+    """Where these positions exist; None: everywhere."""
 
 
 def stretches(
@@ -67,9 +69,14 @@ def stretches(
     outer, inner = new(-(-length // part)), new(part)
     at = plus(times(Index(outer), part), Index(inner))
     holds = within(at, length, size_of)
+    elements = Const(float(count * part)) if holds is None else left_of(length, outer, part, count)
+    return Stretches((inner, *inside), (*rest[:-1], outer), elements, ((rest[-1], at),), holds)
+
+
+def left_of(length: int, outer: int, part: int, count: int = 1) -> Expr:
+    """Elements of a part of a length, of so many each: the last part is shorter."""
     left = Call("min", (whole(part), plus(whole(length), times(Index(outer), -part))), "int")
-    elements = Const(float(count * part)) if holds is None else Call("float", (times(left, count),))
-    return Stretches((inner, *inside), (*rest[:-1], outer), elements, (rest[-1], at), holds)
+    return Call("float", (times(left, count),))
 
 
 def _part(length: int, most: int, least: int) -> int:
@@ -91,10 +98,17 @@ def squared_distances(total: Reduce, expr: Expr) -> Reduce | None:
 
 def of_stretch(arg: Expr, cut: Stretches) -> tuple[Reduce, Reduce]:
     """Sum and squared distances of each stretch."""
-    term = at_position(arg, *cut.cut, cut.holds) if cut.cut else arg
+    term = at_stretch(arg, cut)
     total = Reduce("sum", _where(cut.holds, term), cut.inside)
     gap = Call("sub", (term, _mean(total, cut)))
     return total, Reduce("sum", _where(cut.holds, Call("mul", (gap, gap))), cut.inside)
+
+
+def at_stretch(expr: Expr, cut: Stretches) -> Expr:
+    """An expression at the positions of a stretch, where they exist."""
+    for number, (axis, position) in enumerate(cut.cut, 1):
+        expr = at_position(expr, axis, position, cut.holds if number == len(cut.cut) else None)
+    return expr
 
 
 def _where(holds: Expr | None, term: Expr) -> Expr:
@@ -113,3 +127,19 @@ def of_row(totals: Expr, squares: Expr, centre: Expr, cut: Stretches) -> Reduce:
     gap = Call("sub", (_mean(totals, cut), centre))
     between = Call("mul", (cut.count, Call("mul", (gap, gap))))
     return Reduce("sum", Call("add", (squares, between)), cut.across)
+
+
+def grouped(cut: Stretches, rows: int, size_of: Callable[[int], int]) -> tuple[int, ...]:
+    """Over which axes the stretches of few rows are put together first, where each row has many; none elsewhere."""
+    rest = cut.across
+    if rows >= FEW or prod(map(size_of, rest)) <= MOST_TOGETHER:
+        return ()
+    while rest == cut.across or prod(map(size_of, rest)) > GROUPS:
+        rest = rest[:-1]
+    return cut.across[len(rest) :] if rest else ()
+
+
+def of_group(totals: Expr, squares: Expr, count: int, cut: Stretches) -> tuple[Reduce, Reduce]:
+    """Sum and squared distances of so many elements, of those of the stretches that make them up."""
+    total = Reduce("sum", totals, cut.across)
+    return total, of_row(totals, squares, Call("mul", (total, Const(1.0 / count))), cut)

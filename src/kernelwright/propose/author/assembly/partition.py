@@ -1,67 +1,35 @@
 """Which operations become one kernel, and which stay as they were.
 
 Each result is one expression over everything before it. The families are asked in turn. One takes the expression as it is,
-or names parts that must be stored first; these become kernels of their own, and the expression reads their buffers.
+or names parts that must be stored first; these become kernels of their own (`kernels.py`), and the expression reads their
+buffers.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from math import prod
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.algebra.table import rewritten
+from kernelwright.propose.author.assembly.kernels import Families, Kernels, replaced
 from kernelwright.propose.author.assembly.layouts import laid_out
-from kernelwright.propose.author.assembly.moments import of_row, of_stretch, squared_distances, stretches
-from kernelwright.propose.author.assembly.shares import (
-    at_position,
-    beside_each_other,
-    cut_axis,
-    innermost,
-    nothing_outside,
-    shared_along,
-    shares_of_product,
-    shares_of_rows,
-)
-from kernelwright.propose.author.assembly.tiles import over_tiles
+from kernelwright.propose.author.assembly.shares import at_position
 from kernelwright.propose.author.assembly.together import together
-from kernelwright.propose.author.families.family import Family, Match
 from kernelwright.propose.author.families.product.plan import rounds_factors
-from kernelwright.propose.author.families.strided.plan import stride
 from kernelwright.propose.author.plan.builder import Arguments, Shape, Value
-from kernelwright.propose.author.plan.expr import (
-    Call,
-    Const,
-    Element,
-    Expr,
-    Index,
-    Kind,
-    Load,
-    Order,
-    Reduce,
-    rebuild,
-    walk,
-)
+from kernelwright.propose.author.plan.expr import Const, Element, Index, Kind, Load, Order, Reduce, walk
 from kernelwright.propose.author.plan.lower import identifiers
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.positions import flattened, plus, times, within
-from kernelwright.propose.author.plan.program import Kept, Kernel, Part, Program, Root, Scatter, Step, heavies
+from kernelwright.propose.author.plan.program import Kept, Kernel, Program, Root, Scatter, Step
 from kernelwright.propose.author.plan.read import Held, Ordered, Reading, Stored
 from kernelwright.propose.author.plan.settle import Settler
-from kernelwright.propose.author.plan.sides import sides
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import DType, TensorSpec
 
-MOST_KERNELS = 1024
-"""Kernels of one program: more than any network needs that is worth reading."""
-LONG_ROW, LONG_APART = 1 << 15, 1 << 10
-"""Elements of a row from which on no program holds it, where they lie together and where they lie apart."""
 PIECE = 2048
 """Elements of a long row that are sorted at a time."""
-GAIN = 1.25
-"""How many times less two kernels must take by estimate than one."""
 SCATTERS = ("aten.scatter_add_.default", "aten.scatter_add.default")
-Families = Sequence[Family]
 
 
 def partition(task: Task, reading: Reading, families: Families) -> Program:
@@ -73,33 +41,23 @@ def partition(task: Task, reading: Reading, families: Families) -> Program:
     return _Partition(task, reading, families).program()
 
 
-@dataclass
-class _Partition:
-    task: Task
-    reading: Reading
-    families: Families
-    tensors: dict[str, Tensor] = field(default_factory=dict)
-    buffers: list[Tensor] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
-    stored: dict[str, Expr] = field(default_factory=dict)
-    """What is read in place of an expression that has been stored."""
-    shares: dict[tuple[str, tuple[int, ...]], Expr] = field(default_factory=dict)
-    """Long reductions as reductions over stored shares."""
-    rules: dict[str, None] = field(default_factory=dict)
-    several: frozenset[str] = frozenset()
-    """Reductions that more than one operation reads."""
+class _Partition(Kernels):
+    def __init__(self, task: Task, reading: Reading, families: Families) -> None:
+        super().__init__(task, Settler(reading.builder.axes), families)
+        self.reading = reading
+        self.rules: dict[str, None] = {}
+        self.several = self._read_in_several_ways()
+        """Reductions that more than one operation reads."""
 
     def program(self) -> Program:
         workload = self.task.workload
         specs = (*workload.tensors, *workload.parameters)
-        self.settler = Settler(self.reading.builder.axes)
         names = identifiers([s.name for s in specs])
         arguments = tuple(_tensor(spec, name) for spec, name in zip(specs, names, strict=True))
         self.tensors = {t.name: t for t in arguments}
         self.taken = {t.identifier for t in arguments} | {"out"}
         many = len(workload.outputs) > 1
         outputs = tuple(_tensor(s, f"out{n}" if many else "out") for n, s in enumerate(workload.outputs))
-        self.several = self._read_in_several_ways()
         for step in self.reading.stored:
             if isinstance(step, Held):
                 self._held(step)
@@ -209,7 +167,7 @@ class _Partition:
                     return False
                 roots = tuple(replace(r, expr=_over(o, shorter)) for r, o in zip(roots, found, strict=True))
             else:
-                roots = tuple(replace(r, expr=_replaced(r.expr, changed)) for r in roots)
+                roots = tuple(replace(r, expr=replaced(r.expr, changed)) for r in roots)
 
     def _first_of_parts(self, node: Order, axes: Sequence[int]) -> Order | None:
         """The first places of each part of a row, as what is sorted in its stead."""
@@ -277,190 +235,6 @@ class _Partition:
         node = next((n for n in self.task.graph.nodes if n.name == name and n.result), None)
         return node.result[0].dtype if node else default  # type: ignore[return-value]
 
-    def _float(self) -> DType:
-        """What results that kernels leave for others are stored as."""
-        dtypes = {t.dtype for t in (*self.task.workload.tensors, *self.task.workload.outputs) if t.floating}
-        return dtypes.pop() if len(dtypes) == 1 else "float32"
-
-    def _wider(self, node: Expr) -> bool:
-        """Whether the task may have more digits of what became of a product than its own tensors have."""
-        made = any(n.result and n.result[0].dtype == "float32" for n in self.task.graph.nodes)
-        return made and any(inner.axes == node.axes for inner in heavies(node))
-
-    # Kernels.
-
-    def _emit(self, root: Root) -> None:
-        """The kernels that make a root, the last of them its own."""
-        for _ in range(MOST_KERNELS):
-            if len(self.steps) > MOST_KERNELS:
-                break
-            root = replace(root, expr=self._split(replace(root, expr=_replaced(root.expr, self.stored))))
-            part = self._part(root)
-            family, match = self._asked(part)
-            if match.plan is not None:
-                self.steps.append(Kernel(family.name, part, match.plan))
-                return
-            if root.expr in match.store and root.expr.axes == set(root.axes):
-                raise ProposeError(f"{self.task.name!r}: {family.name} neither makes {root.expr!r:.200} nor says how")
-            changed = {node.key: self._store(node, root.axes) for node in match.store}
-            root = replace(root, expr=_replaced(root.expr, changed))
-        raise ProposeError(f"{self.task.name!r}: more than {MOST_KERNELS} kernels, one after the other")
-
-    def _asked(self, part: Part) -> tuple[Family, Match]:
-        for family in self.families:
-            match = family.match(part)
-            if match is not None:
-                return family, match
-        raise ProposeError(f"{self.task.name!r}: no family of kernels has {part.roots[0].expr!r:.200}")
-
-    def _store(self, node: Expr, order: Sequence[int]) -> Expr:
-        """A buffer with the expression's value, as it is read."""
-        if node.key in self.stored:
-            return self.stored[node.key]
-        axes = (*(a for a in order if a in node.axes), *sorted(node.axes - set(order)))
-        sizes = tuple(self.settler.size(a) for a in axes)
-        name = self._fresh("part")
-        narrow = len(axes) > 1 and not isinstance(node, Reduce) and not self._wider(node)
-        dtype: DType = {"float": self._float() if narrow else "float32", "int": "int64", "bool": "bool"}[node.kind]
-        tensor = Tensor(name, name, sizes, dtype, (0,) * bool(axes))
-        self.buffers.append(tensor)
-        self._emit(Root(tensor, axes, node))
-        self.tensors[name] = tensor
-        element = Element(name, sizes, tuple(Index(a) for a in axes), node.kind)
-        self.stored[node.key] = element
-        return element
-
-    def _split(self, root: Root) -> Expr:
-        """The root with every long reduction of few rows cut into shares, and those of products into their tiles'."""
-        root = replace(root, expr=self._tiled(root))
-        ready = [h for h in innermost(root.expr) if h.op != "prod"]
-        for node in ready:
-            axes = tuple(a for a in root.axes if a in node.axes)
-            if (node.key, axes) not in self.shares and not self._moments(node, axes, root.expr):
-                self.shares[node.key, axes] = self._along_sides(node, axes) or self._shared_out(node, axes)
-        changed: dict[str, Expr] = {}
-        for part in walk(root.expr):
-            axes = tuple(a for a in root.axes if a in part.axes)
-            if (part.key, axes) in self.shares:
-                changed[part.key] = self.shares[part.key, axes]
-        return _replaced(root.expr, changed)
-
-    def _tiled(self, root: Root) -> Expr:
-        if self.task.target.kind == "cpu":
-            return root.expr
-        found = over_tiles(self._part(root), self.settler.axes.single, self._estimated)
-        changed = {one.node.key: Reduce(one.node.op, self._store(one.tile, one.order), one.across) for one in found}
-        return _replaced(root.expr, changed)
-
-    def _part(self, *roots: Root) -> Part:
-        return Part(roots, {a: self.settler.size(a) for r in roots for a in r.every_axis}, dict(self.tensors))
-
-    def _moments(self, node: Reduce, of_root: tuple[int, ...], expr: Expr) -> bool:
-        """Whether the sum and the squared distances from its mean are now made of those of stretches, read once."""
-        spread = squared_distances(node, expr) if node.op == "sum" else None
-        axes = (*of_root, *sorted(node.axes - set(of_root)))
-        sizes = {a: self.settler.size(a) for a in (*axes, *node.over)}
-        reads = sorted((n for n in walk(node.arg) if isinstance(n, Element)), key=lambda e: -prod(e.sizes))
-        if spread is None or not reads or self.task.target.kind == "cpu":
-            return False
-        apart = {a: stride(reads[0], a, sizes) or 0 for a in (*node.over, *axes)}
-        over = sorted(node.over, key=lambda a: -apart[a])
-        dense, beside = apart[over[-1]] == 1, bool(axes) and apart[axes[-1]] == 1
-        long = prod(sizes[a] for a in node.over) > (LONG_ROW if dense else LONG_APART)
-        if not long or not (dense or beside):
-            return False
-        cut = stretches(over, prod(sizes[a] for a in axes), dense, self.settler.size, self.settler.axes.single)
-        if cut is None:
-            return False
-        stored = self._store_both(of_stretch(node.arg, cut), beside_each_other(axes, cut.across, dense))
-        if stored is None:
-            return False
-        totals, squares = stored
-        whole = Reduce("sum", totals, cut.across)
-        assert isinstance(spread.arg, Call) and isinstance(spread.arg.args[0], Call)
-        centre = _replaced(spread.arg.args[0].args[1], {node.key: whole})
-        self.shares[node.key, of_root] = whole
-        self.shares[spread.key, of_root] = of_row(totals, squares, centre, cut)
-        return True
-
-    def _store_both(self, nodes: tuple[Reduce, Reduce], axes: tuple[int, ...]) -> tuple[Element, Element] | None:
-        """Buffers with two reductions of the same rows, from one kernel; None where no family makes both at once."""
-        shape = tuple(map(self.settler.size, axes))
-        names = [self._fresh("part") for _ in nodes]
-        roots = tuple(
-            Root(Tensor(name, name, shape, "float32", (0,) * bool(axes)), axes, node)
-            for name, node in zip(names, nodes, strict=True)
-        )
-        part = self._part(*roots)
-        family, match = self._asked(part)
-        if match.plan is None:
-            return None
-        self.buffers += [root.tensor for root in roots]
-        self.steps.append(Kernel(family.name, part, match.plan))
-        self.tensors |= {root.tensor.name: root.tensor for root in roots}
-        first, second = (Element(name, shape, tuple(map(Index, axes))) for name in names)
-        return first, second
-
-    def _along_sides(self, node: Reduce, axes: tuple[int, ...]) -> Expr | None:
-        """A reduction over windows as one over all sides but the last, and one over that, where two kernels take less."""
-        found = None if self.task.target.kind == "cpu" else sides(node, self.settler.axes.single)
-        if found is None:
-            return None
-        order = (*axes, *sorted(found.first.axes - {*axes, found.place}), found.place)
-        room, tensor = self._room("sides", found.first, order)
-        both = self._estimated(found.first, order), self._estimated(found.second(room), axes, tensor)
-        if self._estimated(node, axes) < GAIN * sum(both):
-            return None
-        stored = self._store(found.first, order)
-        return found.second(stored) if isinstance(stored, Element) else None
-
-    def _room(self, name: str, node: Expr, order: Sequence[int]) -> tuple[Element, Tensor]:
-        """A buffer for an expression's value, and how it is read."""
-        axes = (*(a for a in order if a in node.axes), *sorted(node.axes - set(order)))
-        sizes = tuple(map(self.settler.size, axes))
-        return Element(name, sizes, tuple(map(Index, axes))), Tensor(name, name, sizes, "float32", (0,) * bool(axes))
-
-    def _estimated(self, node: Reduce, order: Sequence[int], *more: Tensor) -> float:
-        """Microseconds of the kernel that stores a reduction; 0 where no kernel does so at once."""
-        element, tensor = self._room("result", node, order)
-        root = Root(tensor, tuple(a for i in element.index for a in i.axes), node)
-        tensors = self.tensors | {t.name: t for t in more}
-        family, match = self._asked(Part((root,), {a: self.settler.size(a) for a in root.every_axis}, tensors))
-        return 0.0 if match.plan is None else family.cost(match.plan, family.default(match.plan))
-
-    def _shared_out(self, node: Reduce, axes: Sequence[int]) -> Expr:
-        """A long reduction of few rows as one over the shares of many programs, which are stored first."""
-        sizes = {a: self.settler.size(a) for a in (*axes, *node.over)}
-        cpu = self.task.target.kind == "cpu"
-        axis = cut_axis(node, axes, sizes) if not cpu else max(node.over, key=self.settler.size)
-        length = sizes[axis]
-        shares = max(shares_of_rows(node, axes, axis, sizes, cpu), self._of_product(node, length))
-        if shares < 2:
-            return node
-        each = -(-length // shares)
-        share = self.settler.axes.single(-(-length // each))
-        inner = self.settler.axes.fresh([each])[0]
-        at = plus(times(Index(share), each), Index(inner[0])) if inner else Index(share)
-        inside = within(at, length, self.settler.size)
-        arg = at_position(node.arg, axis, at, inside)
-        if inside is not None:
-            arg = nothing_outside(node, arg, inside, self.tensors)
-        over = (*(a for a in node.over if a != axis), *inner)
-        dense = shared_along(node, sizes)
-        partial = self._store(Reduce(node.op, arg, over, node.kind), beside_each_other(axes, (share,), dense))
-        return Reduce(node.op, partial, (share,), node.kind)
-
-    def _of_product(self, node: Reduce, length: int) -> int:
-        return 0 if self.task.target.kind == "cpu" else shares_of_product(node, length, self.settler.size)
-
-    def _fresh(self, wanted: str) -> str:
-        plain = identifiers([wanted])[0]
-        name, at = plain, 2
-        while name in self.taken:
-            name, at = f"{plain}{at}", at + 1
-        self.taken.add(name)
-        return name
-
 
 def _flat(shape: Shape) -> tuple[int, ...]:
     return tuple(axis for dim in shape for axis in dim)
@@ -469,24 +243,6 @@ def _flat(shape: Shape) -> tuple[int, ...]:
 def _over(node: Order, shorter: Order) -> Order:
     """The same places of a shorter row."""
     return replace(shorter, place=node.place, what=node.what, kind=node.kind)
-
-
-def _replaced(expr: Expr, changed: Mapping[str, Expr]) -> Expr:
-    """The expression with buffers in place of what was stored, from the outside in."""
-    done: dict[str, Expr] = {}
-
-    def visit(node: Expr) -> Expr:
-        if node.key in changed:
-            return changed[node.key]
-        if node.key not in done:
-            children = tuple(visit(child) for child in node.children)
-            same = all(a is b for a, b in zip(children, node.children, strict=True))
-            found = node if same else rebuild(node, children)
-            # What was stored may have read what was stored before it.
-            done[node.key] = changed.get(found.key, found)
-        return done[node.key]
-
-    return visit(expr)
 
 
 def _nothing(steps: Sequence[Step]) -> str:

@@ -27,14 +27,24 @@ class Root:
     axes: tuple[int, ...]
     expr: Expr
     scatter: Scatter | None = None
+    element: Element | None = None
+    """Where in the tensor an element goes, and whether it does, if positions along the axes do not say so by themselves."""
 
     @property
     def places(self) -> tuple[Expr, ...]:
         """Expressions that say where its elements go."""
+        if self.element is not None:
+            return self.element.children
         if self.scatter is None:
             return ()
         inside = () if self.scatter.inside is None else (self.scatter.inside,)
         return (self.scatter.offset, *inside)
+
+    def position(self, sizes: Mapping[int, int]) -> tuple[tuple[Expr, ...], tuple[int, ...]]:
+        """Where an element goes along each dimension of the tensor, and the dimensions' extents."""
+        if self.element is not None:
+            return self.element.index, self.element.sizes
+        return tuple(map(Index, self.axes)), tuple(sizes[a] for a in self.axes)
 
     @property
     def every_axis(self) -> set[int]:

@@ -106,7 +106,7 @@ class TileScope(TritonScope):
             index, extents = self.shortened(node.index, node.sizes)
             return replace(node, index=tuple(index), sizes=tuple(extents))
 
-        stored = [self.shortened([Index(a) for a in r.axes], [self.plan.sizes[a] for a in r.axes])[0] for r in roots]
+        stored = [self.shortened(*r.position(self.plan.sizes))[0] for r in roots]
         read = [e for r in roots for e in (r.expr, *r.places)]
         return [*(transform(expr, short) for expr in (*more, *read)), *(index for one in stored for index in one)]
 
@@ -157,10 +157,12 @@ class TileScope(TritonScope):
             self._add(root, root.scatter)
             return
         (text,) = self.write([root.expr])
-        offset = self._flattened([Index(a) for a in root.axes], [sizes[a] for a in root.axes])
+        offset = self._flattened(*root.position(sizes))
+        inside = root.element.inside if root.element else None
         masks = self.masks(frozenset(root.axes))
+        masks += [self._wrapped("and", 0, inside, self._text(inside))] if inside is not None else []
         mask = f", mask={' & '.join(masks)}" if masks else ""
-        dense = next((g.position for g in self.groups if g.axes == root.axes), None)
+        dense = None if root.element else next((g.position for g in self.groups if g.axes == root.axes), None)
         place = dense or self._text(offset)
         self.writer.line(f"tl.store({root.tensor.identifier}_ptr + {_summand(place)}, {text}{mask})")
 

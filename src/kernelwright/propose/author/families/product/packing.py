@@ -7,7 +7,7 @@ zeros behind it where its extent would keep loads narrow.
 """
 
 from dataclasses import dataclass, replace
-from math import prod
+from math import gcd, prod
 
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, transform
@@ -151,8 +151,9 @@ class _Look:
                 op="add", args=(Call(op="mul", args=(Index(axis=outer), Const(value=step))), Index(axis=int(axis)))
             ):
                 length = sizes[axis]
-                if step != length or sizes[outer] * length != extent:
+                if step != length or sizes[outer] != -(-extent // length):
                     return None
+                length = gcd(length, extent)  # the last stretch may be shorter
             case _:
                 return None
         return axis if length % self.wide == 0 else None

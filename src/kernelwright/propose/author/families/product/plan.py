@@ -43,7 +43,10 @@ class Product:
     columns: tuple[int, ...]
     depth: tuple[int, ...]
     reductions: tuple[Reduce, ...] = ()
-    """What is reduced along all rows, or along all columns, of what becomes of the product: inner ones first."""
+    """What is reduced along all rows, or along all columns, of what becomes of the product: inner ones first.
+
+    Where the part has several roots, the first one is stored as a whole, and the others are made of such reductions.
+    """
     stripes: tuple[int, ...] = ()
     """The other axes of the side that is reduced so, where a tile holds a part of it: each tile has a place along them."""
 
@@ -56,8 +59,13 @@ class Product:
 
     @property
     def root(self) -> Root:
-        """What is stored."""
+        """What is stored first: it has both sides where anything has."""
         return self.part.roots[0]
+
+    @property
+    def ends(self) -> list[Expr]:
+        """All that is stored."""
+        return [root.expr for root in self.part.roots]
 
     @property
     def extents(self) -> tuple[int, int, int, int]:
@@ -100,15 +108,18 @@ def matched(part: Part, held: int = 0) -> Match | None:
     """The part as one product, or what must be stored for it to be one.
 
     A tile may hold a whole side of a product, or the part along some axes of it, of `held` elements at most. Then what is
-    reduced along these alone, as a softmax over channels is, is made in the product's own kernel.
+    reduced along these alone, as a softmax over channels is, is made in the product's own kernel. It may be stored beside the
+    whole product.
     """
     products = [node for node in (part.nodes if held else part.heavies) if factors(part, node)]
-    if not products or len(part.roots) > 1:
+    if not products:
         return None
     root, node = part.roots[0], products[0]
     pair = factors(part, node)
     if pair is None or not isinstance(node, Reduce):
         return None
+    if len(part.roots) > 1:
+        return Match(_plan(part, root, node, *pair)) if _with_reductions(part, node, pair, held) else None
     store = _first(part, node, pair, held)
     return Match(None, store) if store else Match(_plan(part, root, node, *pair))
 
@@ -127,6 +138,20 @@ def _first(part: Part, node: Reduce, pair: tuple[Expr, Expr], held: int) -> list
         others = [other for other in part.heavies if other is not node]
         return others if others and not any(node in walk(other) for other in others) else [done]
     return [factor for factor in pair if _stored_first(factor)]
+
+
+def _with_reductions(part: Part, node: Reduce, pair: tuple[Expr, Expr], held: int) -> bool:
+    """Whether the first root is what becomes of a product as a whole, and the others what tiles leave of it."""
+    first, *others = part.roots
+    plain = heavies(first.expr) == [node] and first.expr.axes == node.axes == set(first.axes)
+    inside = {n.key for n in walk(node)}
+    over = {frozenset(n.over) for n in part.nodes if isinstance(n, Reduce) and n.key not in inside}
+
+    def whole(root: Root) -> bool:
+        return _finished(node, root, lambda axes: held_in_tile(part, pair, axes, held)) == root.expr
+
+    reduced = all(whole(root) and set(root.axes) == root.expr.axes < node.axes for root in others)
+    return plain and reduced and len(over) == 1 and not any(map(_stored_first, pair))
 
 
 def held_in_tile(part: Part, pair: tuple[Expr, Expr], over: frozenset[int], held: int) -> bool:
@@ -189,7 +214,7 @@ def _plan(part: Part, root: Root, node: Reduce, left: Expr, right: Expr) -> Prod
         return tuple(a for a in order if a in axes)
 
     inside = {n.key for n in walk(node)}
-    reductions = tuple(n for n in walk(root.expr) if isinstance(n, Reduce) and n.key not in inside)
+    reductions = tuple(n for n in part.nodes if isinstance(n, Reduce) and n.key not in inside)
     sides = (left.axes - right.axes, right.axes - left.axes)
     beside = next((side - set(r.over) for r in reductions for side in sides if set(r.over) < side), frozenset[int]())
     batch = along((left.axes & right.axes) - set(node.over))

@@ -82,8 +82,8 @@ class _Kernel:
         """The tensors that the kernel itself reads."""
         if self.packing is None:
             return self.part.reads
-        after = transform(self.plan.root.expr, lambda e: Const(0.0) if e == self.plan.node else e)
-        names = {e.name for e in walk(after) if isinstance(e, Element)}
+        after = [transform(end, lambda e: Const(0.0) if e == self.plan.node else e) for end in self.plan.ends]
+        names = {e.name for e in walk(*after) if isinstance(e, Element)}
         return [*self.packing.made, *(t for name, t in self.part.tensors.items() if name in names)]
 
     def launch(self, name: str, prefix: str) -> list[str]:
@@ -105,6 +105,7 @@ class _Kernel:
                 w.line(f"{size}: tl.constexpr,")
         with w.block(f'    """One program makes a tile of BLOCK_M by BLOCK_N sums of {self.depth} products."""'):
             self._place()
+            self._positions()
             shape = "BLOCK_N, BLOCK_M" if self.turned else "BLOCK_M, BLOCK_N"
             w.line(f"total = tl.zeros([{shape}], tl.float32)")
             self._places()
@@ -114,8 +115,9 @@ class _Kernel:
             self.names.values[self.plan.node.key] = "total"
             scope = self._scope(self.names, self.rows, self.columns)
             self._reduce(scope)
-            scope.fetch([self.plan.root.expr])
-            scope.store(self.plan.root, self.part.sizes)
+            scope.fetch(self.plan.ends)
+            for root in self.part.roots:
+                scope.store(root, self.part.sizes)
         return w.text()
 
     def _reduce(self, scope: TileScope) -> None:
@@ -124,7 +126,7 @@ class _Kernel:
         axis = int((self.plan.held == "rows") == self.turned)
         for node in self.plan.reductions:
             scope.fetch([node.arg])
-            (text,) = scope.write([node.arg], later=[self.plan.root.expr])
+            (text,) = scope.write([node.arg], later=self.plan.ends)
             if side.mask:
                 text = f"tl.where({side.mask}, {text}, {START[node.op]})"
             name = self.names.fresh(f"side_{node.op}")
@@ -161,10 +163,24 @@ class _Kernel:
             if group.mask:
                 w.line(f"{group.mask} = {group.position} < {count}")
         scope = self._scope(self.names, self.rows, self.columns)
-        wanted = scope.positions([self.plan.root], self.plan.left, self.plan.right)
+        wanted = scope.positions(self.part.roots, self.plan.left, self.plan.right)
         for group in (self.batch, self.stripe, self.rows, self.columns):
             if group.axes:
                 split_position(w, self.names, group, self.part.sizes, wanted)
+
+    def _positions(self) -> None:
+        """Names for what of positions stays the same in a tile's loop, where tiles do not lie along axes."""
+        if self.plan.root.element is None:
+            return
+        ends = (self.plan.left, self.plan.right, *self.plan.root.places)
+        sides, depth, nodes = {*self.plan.rows, *self.plan.columns}, set(self.plan.depth), walk(*ends)
+        calls = [
+            n for n in nodes if isinstance(n, Call) and n.kind != "float" and sides & n.axes and not depth & n.axes
+        ]
+        known = {n.key for n in calls if not any(isinstance(inner, Element) for inner in walk(n))}
+        used = {child.key for n in nodes if n.key not in known for child in n.children} | {end.key for end in ends}
+        named = [n for n in calls if n.key in known & used]
+        self._scope(self.names, self.rows, self.columns).write(named, later=named)
 
     def _range(self, size: str, *, across: bool = False) -> str:
         """Places along the rows of a tile, or along its columns; the other way where it is turned."""
@@ -188,10 +204,10 @@ class _Kernel:
 
         To look it up takes three instructions in a step; to compare positions along two dimensions took a dozen.
         """
-        count = self.part.count(self.turns)
+        count, known = self.part.count(self.turns), {*self.turns, *self.plan.batch, *self.plan.stripes}
         for word, packed, side in self._sides() if count <= BITS else ():
             condition = _condition(packed)
-            if condition is None or not condition.axes & set(self.turns) or condition.axes - {*self.turns, *side.axes}:
+            if condition is None or not condition.axes & set(self.turns) or condition.axes - known - {*side.axes}:
                 continue
             self.bits[word] = f"{word}_seen"
             self.writer.line(f"{word}_seen = tl.zeros_like({side.position})")
