@@ -42,9 +42,11 @@ class TileScope(TritonScope):
     joined: bool = False
     """Whether dimensions that all axes of a group lie along in turn are one dimension: the group's position."""
 
+    apart: bool = False
+    """Whether an offset is the sum of what hangs on numbers, and of what hangs on each group of the tile. In a loop over one of
+    these, the others are added up once, and for fewer elements than all of a tile has. In slices, all groups stay the same."""
     numbers: frozenset[int] = frozenset()
-    """Axes that are one number for the tile of a loop's step. What hangs on them alone is added to a pointer first: the other
-    summands are the same in every step, and a compiler adds them up once."""
+    """Axes that are one number for the tile of a loop's step."""
     slices: Mapping[int, tuple[str, str]] = field(default_factory=dict)
     """Of an axis along which a loop takes slices, where a slice begins, and the places in it."""
 
@@ -77,10 +79,14 @@ class TileScope(TritonScope):
             begins.add(both[0].axis)
             return plus(*both)
 
-        if not self.numbers and not self.slices:
+        if not self.apart:
             return self._text(offset)
-        parts = apart(transform(offset, sliced), self.numbers | begins)
-        texts = [self._wrapped("add", 1, one, self._text(one)) for one in parts if one != whole(0)]
+        alone, rest = apart(transform(offset, sliced), self.numbers | begins)
+        parts = [alone]
+        for group in () if self.slices else self.groups:
+            own, rest = apart(rest, frozenset(group.axes))
+            parts.append(own)
+        texts = [self._wrapped("add", 1, one, self._text(one)) for one in (*parts, rest) if one != whole(0)]
         return " + ".join(texts) or "0"
 
     def shortened(self, index: Sequence[Expr], sizes: Sequence[int]) -> tuple[list[Expr], list[int]]:

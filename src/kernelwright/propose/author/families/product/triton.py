@@ -294,8 +294,9 @@ class _Kernel:
         """The scope of one factor's loads."""
         names = names.inner()
         scope = self._scope(names, side, depth)
+        scope.apart = self.packing is not None and len(self.packing.depth) > 1
+        scope.numbers = frozenset({*self.plan.batch, *self.plan.stripes, *self.turns})
         if self.sliced:
-            scope.numbers = frozenset({*self.plan.batch, *self.plan.stripes, *self.turns})
             scope.slices = {depth.axes[0]: (begin, (self.deep if side is self.rows else self.below).position)}
         return scope
 
