@@ -43,8 +43,8 @@ class TileScope(TritonScope):
     """Whether dimensions that all axes of a group lie along in turn are one dimension: the group's position."""
 
     apart: bool = False
-    """Whether an offset is the sum of what hangs on numbers, and of what hangs on each group of the tile. In a loop over one of
-    these, the others are added up once, and for fewer elements than all of a tile has. In slices, all groups stay the same."""
+    """Whether an offset is the sum of what hangs on numbers and of what hangs on each group of the tile. In a loop over one of
+    these the others are added up once, for fewer elements than all of a tile has. In slices all groups stay the same."""
     numbers: frozenset[int] = frozenset()
     """Axes that are one number for the tile of a loop's step."""
     slices: Mapping[int, tuple[str, str]] = field(default_factory=dict)
