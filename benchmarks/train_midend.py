@@ -19,10 +19,10 @@ is timed on this device, one kernel at a time. `--policy` takes the packaged mod
 | ungated | 3 min | likewise with a wrong kernel that runs paid as much as one that gains nothing, and its gains |
 | control | 3 min | likewise with `log_gain`: what the three stand beside where `grpo` had another length or other GPUs |
 
-GRPO on gains practises on --practice modules of held-out families that no measure has, or, without any, on those of `sft`;
-that on right edits takes others still. Each kernel is timed once (the search cache), also by arms beside each other. A reply
-is an edit of the kernel (prompt variant `edits`), some thirty tokens where the whole kernel has six hundred: nearly half of
-those had a slip of copying in them.
+GRPO on gains practises on --practice modules of held-out families that no measure has (of their timed kernels on the first
+--practised, if that is given), or, without any, on those of `sft`; that on right edits takes others still. Each kernel is timed
+once (the search cache), also by arms beside each other. A reply is an edit of the kernel (prompt variant `edits`), some thirty
+tokens where the whole kernel has six hundred: nearly half of those had a slip of copying in them.
 OUT/train-midend-DEVICE.json has all figures. Three calls of 560 s in one lease, on from the files of an earlier one:
 
     HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 PYTHONPATH=src:$PYTHONPATH \
@@ -153,7 +153,8 @@ def options() -> argparse.Namespace:
         "rows": 4096, "columns": 2048, "modules": 16, "heldout": 6, "variants": 4, "sft-steps": 40, "sft-batch": 16,
         "samples": 6, "groups": 4, "trajectories": 8, "waves": 1, "grpo-steps": 60, "updates": 1, "ahead": 0,
         "right-seconds": 240.0, "right-tasks": 600, "right-groups": 8, "right-rate": 3e-5, "grpo-workers": 0,
-        "max-new-tokens": 256, "max-tokens": 4096, "practice": 0, "seed": 0, "workers": 1, "lora-rank": 0, "pairs": 40_000,
+        "max-new-tokens": 256, "max-tokens": 4096, "practice": 0, "practised": 0, "seed": 0, "workers": 1, "lora-rank": 0,
+        "pairs": 40_000,
     }  # fmt: skip
     for name, value in numbers.items():
         found.add_argument(f"--{name}", type=type(value), default=value)

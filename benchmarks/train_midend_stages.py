@@ -235,9 +235,10 @@ class Midend(Bench):
         return list(found.values())
 
     def practised(self) -> list[Variant]:
-        """What GRPO practises on."""
+        """What GRPO practises on: all timed kernels of its modules, or the first --practised of them."""
         practice = set(self.practice())
-        return [one for one in read_lines(Variant, self.work / VARIANTS) if one.task.source.name in practice]
+        found = [one for one in read_lines(Variant, self.work / VARIANTS) if one.task.source.name in practice]
+        return found[: self.o.practised or None]
 
     # Training.
 
