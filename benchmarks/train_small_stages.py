@@ -274,12 +274,13 @@ class Bench(Measures):
     def grpo(self) -> bool:
         """Reinforcement learning from the referee's verdicts, over as many calls as it takes."""
         spent, measure = self.book.document.get("grpo", {}).get("trained_s", 0.0), self.o.measure_seconds
-        self.practised_on()  # looking for modules takes its time, too
+        model = self.work / "sft" / MODEL
+        self.practised_on(model)  # looking for modules takes its time, too
         missing = max(1.0, self.o.grpo_seconds - spent if self.o.grpo_seconds else self.left - START_S - measure)
         room = self.left - START_S - (measure if missing < self.left else 0)
         folder = self.work / "grpo"
         given = min(missing, max(30.0, room))
-        recipe = self.recipe(self.work / "sft" / MODEL, given)
+        recipe = self.recipe(model, given)
         since = time.monotonic()
         self.run_recipe(recipe, folder)
         spent += time.monotonic() - since
@@ -325,9 +326,9 @@ class Bench(Measures):
             micro_batch=min(32, self.o.groups * self.o.trajectories), scale=self.o.scale, gpus=self.o.gpus,
         )  # fmt: skip
 
-    def practised_on(self, model: Path | None = None) -> Path:
-        """What GRPO practises on; the fine-tuned model's, unless it is asked of another one first."""
-        return self.kept("data-grpo", lambda: self.practice(model or self.work / "sft" / MODEL))
+    def practised_on(self, model: Path) -> Path:
+        """What GRPO practises on, as this model began with it."""
+        return self.kept("data-grpo", lambda: self.practice(model))
 
     def workers_of_task(self, tasks: int, workers: int) -> int:
         """How many a task is dealt out to. A worker interprets one kernel after another, and holds nothing of the device."""

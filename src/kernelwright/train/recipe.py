@@ -163,17 +163,8 @@ RECIPES: TypeAdapter[Recipe] = TypeAdapter(Recipe)
 
 
 OPEN = (
-    "steps",
-    "seconds",
-    "save_every",
-    "waves",
-    "cache",
-    "micro_batch",
-    "workers",
-    "workers_of_task",
-    "gpus",
-    "cached",
-)
+    "steps", "seconds", "save_every", "waves", "cache", "micro_batch", "workers", "workers_of_task", "gpus", "cached",
+)  # fmt: skip
 """Settings of length and of means, which may change while a run goes on."""
 
 

@@ -42,7 +42,7 @@ class TileScope(TritonScope):
     joined: bool = False
     """Whether dimensions that all axes of a group lie along in turn are one dimension: the group's position."""
 
-    apart: bool = False
+    by_group: bool = False
     """Whether an offset is the sum of what hangs on numbers and of what hangs on each group of the tile. In a loop over one of
     these the others are added up once, for fewer elements than all of a tile has. In slices all groups stay the same."""
     numbers: frozenset[int] = frozenset()
@@ -69,19 +69,14 @@ class TileScope(TritonScope):
 
     def _place(self, offset: Expr) -> str:
         """An offset in a tensor, with what is one number in front."""
-        begins: set[int] = set()
-
-        def sliced(node: Expr) -> Expr:
-            if not isinstance(node, Index) or node.axis not in self.slices:
-                return node
-            both = Index(-100 - 2 * node.axis), Index(-101 - 2 * node.axis)
-            self.names.values |= {one.key: text for one, text in zip(both, self.slices[node.axis], strict=True)}
-            begins.add(both[0].axis)
-            return plus(*both)
-
-        if not self.apart:
+        if not self.by_group:
             return self._text(offset)
-        alone, rest = apart(transform(offset, sliced), self.numbers | begins)
+        # An axis in slices is two summands, with numbers that no axis has.
+        halves = {axis: (Index(-100 - 2 * axis), Index(-101 - 2 * axis)) for axis in self.slices}
+        for axis, both in halves.items():
+            self.names.values |= {half.key: text for half, text in zip(both, self.slices[axis], strict=True)}
+        offset = transform(offset, lambda n: plus(*halves[n.axis]) if isinstance(n, Index) and n.axis in halves else n)
+        alone, rest = apart(offset, self.numbers | {begin.axis for begin, _ in halves.values()})
         parts = [alone]
         for group in () if self.slices else self.groups:
             own, rest = apart(rest, frozenset(group.axes))

@@ -64,8 +64,6 @@ class _Kernel:
         self.below = Group(along, "below", "in_below" if ragged else "")
         self.turns = self._turns()
         self.bits: dict[str, str] = {}
-        self.sliced = bool(self.turns)
-        """Whether a slice lies along one axis of several; where there is no other, nothing is saved by telling them apart."""
         self.batch = Group(plan.batch, "batch", number=True)
         self.stripe = Group(plan.stripes, "stripe", number=True)
         self.turned = _turned(plan, s, self.packing is not None)
@@ -194,8 +192,8 @@ class _Kernel:
         return f"tl.cast({text}, tl.int64)" if self.large else text
 
     def _places(self) -> None:
-        """The places of a slice along one axis of the depth, which are the same in every step."""
-        if self.sliced:
+        """The places of a slice along one axis of several, which are the same in every step."""
+        if self.turns:
             for group in (self.deep, self.below):
                 self.writer.line(f"{group.position} = {self._steps(group)}")
 
@@ -279,13 +277,13 @@ class _Kernel:
 
     def _at(self, group: Group, begin: str) -> Group:
         """A step's places along the depth."""
-        place = f"{begin} + {group.position if self.sliced else self._steps(group)}"
-        if not self.sliced:
+        place = f"{begin} + {group.position if self.turns else self._steps(group)}"
+        if not self.turns:
             self.writer.line(f"{group.position} = {place}")
         if group.mask:
-            self.writer.line(f"{group.mask} = {place if self.sliced else group.position} < {self.depth}")
+            self.writer.line(f"{group.mask} = {place if self.turns else group.position} < {self.depth}")
         axes = group.axes[len(self.turns) :]
-        return replace(group, axes=axes, position=f"({place})" if self.sliced else group.position)
+        return replace(group, axes=axes, position=f"({place})" if self.turns else group.position)
 
     def _steps(self, group: Group) -> str:
         return self._range("BLOCK_K", across=group is self.deep)
@@ -294,9 +292,9 @@ class _Kernel:
         """The scope of one factor's loads."""
         names = names.inner()
         scope = self._scope(names, side, depth)
-        scope.apart = self.packing is not None and len(self.packing.depth) > 1
+        scope.by_group = self.packing is not None and len(self.packing.depth) > 1
         scope.numbers = frozenset({*self.plan.batch, *self.plan.stripes, *self.turns})
-        if self.sliced:
+        if self.turns:
             scope.slices = {depth.axes[0]: (begin, (self.deep if side is self.rows else self.below).position)}
         return scope
 
