@@ -71,6 +71,10 @@ def _cache() -> EvaluationCache | None:
     return EvaluationCache(cache_file())
 
 
+def _training_cache() -> EvaluationCache | None:
+    return EvaluationCache(cache_file("training"), doubtful=True)
+
+
 def _states() -> StrategyStates | None:
     return StrategyStates(state_file())
 
@@ -98,6 +102,8 @@ class Suppliers:
     examine: Callable[[], Sequence[Check]] = doctor.examine
     cache: Callable[[], EvaluationCache | None] = _cache
     """What earlier runs found; None: nothing is taken over or kept."""
+    training_cache: Callable[[], EvaluationCache | None] = _training_cache
+    """The same for trainers."""
     states: Callable[[], StrategyStates | None] = _states
     """What strategies remember between runs; None: each run begins anew."""
     tuning: Callable[[], TuningCache | None] = _tuning

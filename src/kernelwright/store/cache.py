@@ -3,7 +3,8 @@
 It keeps only verdicts about the kernel itself, made with every defence in force. A suspect is examined again, because
 each run must form its own suspicion. Crashes, time limits and blurred times are not kept either: a full or busy machine
 causes them, and repeating one costs little compared with calling a good kernel dead or slow for ever. The caller passes
-the key and ensures that it is a search that asks.
+the key and ensures that it is a search that asks. A trainer's cache is a file of its own that keeps time limits and doubtful
+times too: its workers share a GPU with it and one another, so that hardly a time has no neighbours.
 
 Many processes may read and write at once; a write that is killed half-way never happened (SQLite's WAL). A file that is
 full, corrupt or not writable is a trouble to report, never an error: its contents are judged again. Not covered: a
@@ -14,6 +15,7 @@ import hashlib
 import os
 import sqlite3
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache as computed_once
 from importlib.resources import files
@@ -26,12 +28,15 @@ from pydantic import ValidationError
 from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import EVALUATION, Evaluation, Measured
+from kernelwright.records.measure import Timing
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
 
 KEPT = ("measured", "verified", "compiled", "incorrect", "build_failed", "refused")
 """Outcomes that a later run may take over."""
+DOUBTFUL = (*KEPT, "timed_out")
+"""Those that a later trainer may take over."""
 MOST_BYTES = 512 << 20
 """The largest size of the file; beyond it the oldest tenth of the rows goes."""
 BUSY_MS = 5000
@@ -47,17 +52,23 @@ class Kept(NamedTuple):
     evaluation: Evaluation
 
 
-def cache_file() -> Path:
-    """Where this user's cache is: below XDG_CACHE_HOME, or ~/.cache."""
+def cache_file(of: str = "evaluations") -> Path:
+    """Where this user's cache is, or `of` trainers: below XDG_CACHE_HOME, or ~/.cache."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "kernelwright" / "evaluations-1.sqlite"
+    return base / "kernelwright" / f"{of}-1.sqlite"
 
 
 class EvaluationCache:
     """Evaluations by key. After the first trouble it neither finds nor keeps anything more, and `trouble` says why."""
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
+    def __init__(self, file: Path, *, doubtful: bool = False) -> None:
+        """Open the file, or begin it.
+
+        Args:
+            file: Where it is.
+            doubtful: Whether it keeps what a busy machine may have caused as well.
+        """
+        self.file, self._doubtful = file, doubtful
         self.trouble: str | None = None
         self._connection: sqlite3.Connection | None = None
         try:
@@ -75,11 +86,15 @@ class EvaluationCache:
         except sqlite3.Error as error:
             self._give_up("read", error)
             return None
-        return _read(row) if row is not None else None
+        return _read(row, self._kinds) if row is not None else None
+
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        return DOUBTFUL if self._doubtful else KEPT
 
     def keep(self, key: str, run: str, evaluation: Evaluation) -> None:
         """Keep an evaluation for later runs, if it is of a kind that may be kept; the first one stays."""
-        if self._connection is None or not _may_be_kept(evaluation):
+        if self._connection is None or not self._may_be_kept(evaluation):
             return
         body = EVALUATION.dump_json(evaluation).decode()
         try:
@@ -97,6 +112,11 @@ class EvaluationCache:
         if connection is not None:
             with suppress(sqlite3.Error):
                 connection.close()
+
+    def _may_be_kept(self, evaluation: Evaluation) -> bool:
+        if evaluation.outcome not in self._kinds or evaluation.disabled or evaluation.seeds:
+            return False
+        return self._doubtful or not (isinstance(evaluation, Measured) and _is_doubtful(evaluation.timing))
 
     def _make_room(self) -> None:
         assert self._connection is not None
@@ -118,13 +138,8 @@ class EvaluationCache:
         self.close()
 
 
-def _may_be_kept(evaluation: Evaluation) -> bool:
-    if evaluation.outcome not in KEPT or evaluation.disabled or evaluation.seeds:
-        return False
-    if not isinstance(evaluation, Measured):
-        return True
-    load = evaluation.timing.load
-    return not any(v.speedup.blurred for v in evaluation.timing.versus) and (load is None or not load.busy)
+def _is_doubtful(timing: Timing) -> bool:
+    return any(v.speedup.blurred for v in timing.versus) or (timing.load is not None and timing.load.busy)
 
 
 def _opened(file: Path) -> sqlite3.Connection:
@@ -158,14 +173,14 @@ def _use_wal(connection: sqlite3.Connection) -> None:
         time.sleep(0.01)
 
 
-def _read(row: tuple[str, str]) -> Kept | None:
+def _read(row: tuple[str, str], kinds: Sequence[str]) -> Kept | None:
     run, body = row
     try:
         found = EVALUATION.validate_json(body)
     except ValidationError:
         # Written by another version under the same code hash, or damaged: as good as not there.
         return None
-    return Kept(run, found) if found.outcome in KEPT and not found.disabled else None
+    return Kept(run, found) if found.outcome in kinds and not found.disabled else None
 
 
 def _salted(key: str) -> str:

@@ -1,4 +1,4 @@
-"""The search cache under a trainer's questions: what any run found of a kernel on this device is not asked again.
+"""A cache under a trainer's questions: what any trainer found of a kernel on this device is not asked again.
 
 Opened at the first question, in the thread that asks: SQLite's connections are one thread's. Trainers side by side share what
 they find, so that arms that differ in their reward alone time each kernel once.

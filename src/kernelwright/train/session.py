@@ -143,14 +143,14 @@ def open_judges(
 ) -> Judges:
     """Judges with evaluators of the suppliers, on these GPUs in turn; of several trainers each begins with another one.
 
-    `cached`: the search cache is asked first, and keeps what is found.
+    `cached`: the trainers' cache is asked first, and keeps what is found.
     """
     first = int(os.environ.get("RANK", "0"))
 
     def opened(worker: int) -> Evaluator:
         return suppliers.open_evaluator(policy, Place(gpus=gpus[(first + worker) % len(gpus)] if gpus else ""))
 
-    return Judges(opened, workers, of_task, Remembered(suppliers.cache, policy) if cached else None)
+    return Judges(opened, workers, of_task, Remembered(suppliers.training_cache, policy) if cached else None)
 
 
 def steps(folder: Path) -> tuple[Progress, ...]:

@@ -65,6 +65,23 @@ def test_a_time_beside_other_work_is_not_kept(cache, during, kept):
     assert (cache.find("key") is not None) == kept
 
 
+def test_a_trainer_s_cache_keeps_time_limits_and_times_beside_neighbours(file):
+    trainer = EvaluationCache(file, doubtful=True)
+    found = sample_measured()
+    load = Load(cores=2, neighbours=3, on_device=True)
+    beside = found.model_copy(update={"timing": found.timing.model_copy(update={"load": load})})
+    for key, evaluation in {"beside": beside, "late": sample_evaluation("timed_out")}.items():
+        trainer.keep(key, "training", evaluation)
+        assert trainer.find(key) == Kept("training", evaluation)
+    for key, evaluation in {
+        "weak": found.model_copy(update={"disabled": ("poison",)}),
+        "crash": sample_evaluation("crashed"),
+    }.items():
+        trainer.keep(key, "training", evaluation)
+        assert trainer.find(key) is None
+    trainer.close()
+
+
 def test_the_first_one_stays(cache):
     cache.keep("key", "first", sample_measured(2.0))
     cache.keep("key", "second", sample_measured(3.0))
@@ -81,7 +98,8 @@ def test_another_referee_does_not_take_over(cache, monkeypatch):
 def test_the_file_is_this_user_s_alone_and_where_caches_are(cache, file, monkeypatch, tmp_path):
     assert file.stat().st_mode & 0o077 == 0
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_file().parent == tmp_path / "kernelwright"
+    assert cache_file().parent == cache_file("training").parent == tmp_path / "kernelwright"
+    assert cache_file() != cache_file("training")
 
 
 @pytest.mark.parametrize("body", ["{", '{"outcome": "measured"}', '{"outcome": "of another version"}'])
