@@ -144,7 +144,7 @@ class Grpo(Training):
     gpus: tuple[str, ...] = ()
     """GPUs of this host that the workers take in turn, each as CUDA_VISIBLE_DEVICES names it; none: the trainer's own."""
     cached: bool = False
-    """Whether the trainers' cache is asked first and keeps what is found: each kernel is timed once by all runs that ask it."""
+    """Whether the trainers' cache is asked first and keeps what is found: runs beside each other time a kernel once."""
     depth: int | None = None
     """Deepest modules; None: all. The curriculum's handle."""
     filters: bool = True
