@@ -6,7 +6,7 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from math import exp, log
@@ -26,9 +26,9 @@ from kernelwright.propose.llm.render import EDITS
 from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest, speedup
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import Measured, Verified
+from kernelwright.records.evaluation import Evaluation, Measured, Verified
 from kernelwright.records.measure import Accuracy, BuildFacts
-from kernelwright.records.policy import Policy
+from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.task import Task, TaskSource
 from kernelwright.reward.table import REWARDS
 from kernelwright.store.files import open_lines, read_lines
@@ -56,6 +56,10 @@ FASTER = 1.05
 """Times as fast as a kernel, of what fine-tuning learns from it: less may be noise."""
 PREPARING_S = 60.0
 """What rendering and tokenising pairs takes before the steps, and saving after them."""
+LAST_S = 15.0
+"""Of a call, in which nothing is judged any more: what is known is written down."""
+SAID_S = 15.0
+"""Between two lines on how far a measure is."""
 PRACTISED = 2
 """Kernels of a module that is practised on, each of them a parent."""
 
@@ -343,8 +347,9 @@ class Midend(Bench):
     def edits(self, name: str, folder: str, chosen: Sequence[Variant] = ()) -> bool:
         """Edits of these kernels, or of each held-out module's slowest: what they gain over it."""
         chosen, judges = chosen or self.slowest(), self.judges()
+        timely = Timely(judges, time.monotonic() + self.left - LAST_S, self.say)
         tasks = [Assignment(task=one.task, parent=one.attempt, split="heldout") for one in chosen]
-        environment = Environment(tasks, judges, Settings(role="midend", reward="midend", variant=EDITS))
+        environment = Environment(tasks, timely, Settings(role="midend", reward="midend", variant=EDITS))
         how = Sampling(self.o.samples, 1.0, self.o.max_new_tokens, 64, len(name), self.o.cache)
         try:
             with self.in_turn():
@@ -368,13 +373,13 @@ class Midend(Bench):
         self.book.put(
             **{
                 name: {
-                    "tasks": len(gains), "samples": len(known), "right": sum(bool(info["right"]) for info in known),
-                    "hacks": sum(bool(info["hack"]) for info in known),
+                    "tasks": len(logs), "samples": len(known), "late": timely.late,
+                    "right": sum(bool(info["right"]) for info in known), "hacks": sum(bool(info["hack"]) for info in known),
                     "outcomes": Counter(info["outcome"] for info in known),
                     "refused_for": dict(Counter(info["reason"][:80] for info in known if info["reason"]).most_common(5)),
                     "of_all": train_midend.spread([one or 1.0 for group in gains for one in group]),
                     "of_right": train_midend.spread([one for group in gains for one in group if one]),
-                    "best_of_each": train_midend.spread([max((one or 1.0 for one in group), default=1.0) for group in gains]),
+                    "best_of_each": train_midend.spread([max(one or 1.0 for one in group) for group in gains if group]),
                     "parents_over_eager": train_midend.spread([speedup(one.parent) for one in tasks if one.parent]),
                     "log_gain": logs, "over_before": self.over_before(logs),
                 }
@@ -401,6 +406,31 @@ class Midend(Bench):
             return None
         low, high = interval(differences)
         return {"low": exp(low), "times": exp(fmean(differences)), "high": exp(high)}
+
+
+class Timely:
+    """Judges of a measure, while there is time: what comes later is left out of it, so that what is known is not lost."""
+
+    def __init__(self, judges: Judges, end: float, say: Callable[[str], None]) -> None:
+        self._judges, self._end, self._say = judges, end, say
+        self._known, self._said = 0, time.monotonic()
+        self.late = 0
+        """Verdicts that did not come in time."""
+
+    async def judge(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation | None:
+        """See `Judges.judge`; None also where the time is over."""
+        try:
+            found = await asyncio.wait_for(
+                self._judges.judge(task, candidate, effort), max(0.0, self._end - time.monotonic())
+            )
+        except TimeoutError:
+            self.late += 1
+            return None
+        self._known += 1
+        if time.monotonic() - self._said > SAID_S:
+            self._said = time.monotonic()
+            self._say(f"{self._known} verdicts, {self._judges.rate.judged} of them made anew")
+        return found
 
 
 def gain(assignment: Assignment, info: dict[str, Any]) -> float | None:

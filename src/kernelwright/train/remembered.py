@@ -20,10 +20,16 @@ RUN = "training"
 class Remembered:
     """Verdicts by task, kernel, device, versions, policy and sandbox."""
 
-    def __init__(self, open_cache: Callable[[], EvaluationCache | None], policy: Policy) -> None:
-        self._open, self._policy = open_cache, policy
+    def __init__(
+        self,
+        open_cache: Callable[[], EvaluationCache | None],
+        policy: Policy,
+        warn: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        """Open nothing yet; `warn` hears, once, that the cache is of no use."""
+        self._open, self._policy, self._warn = open_cache, policy, warn
         self._cache: EvaluationCache | None = None
-        self._opened = False
+        self._opened = self._warned = False
 
     async def key(self, evaluator: Evaluator, task: Task, kernel: Candidate, effort: Effort) -> str | None:
         """What the verdict is kept under; None: only a search takes over what others found.
@@ -40,6 +46,7 @@ class Remembered:
         """What is known."""
         cache = self._opened_cache()
         kept = cache.find(key) if cache is not None else None
+        self._tell()
         return kept.evaluation.model_copy(update={"cached_from": kept.run}) if kept else None
 
     def keep(self, key: str, found: Evaluation) -> None:
@@ -47,11 +54,17 @@ class Remembered:
         cache = self._opened_cache()
         if cache is not None:
             cache.keep(key, RUN, found)
+            self._tell()
 
     def close(self) -> None:
         """Close the cache, in the thread that asked."""
         if self._cache is not None:
             self._cache.close()
+
+    def _tell(self) -> None:
+        if self._cache is not None and self._cache.trouble and not self._warned:
+            self._warned = True
+            self._warn(self._cache.trouble)
 
     def _opened_cache(self) -> EvaluationCache | None:
         if not self._opened:

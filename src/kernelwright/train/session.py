@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.devices import kinds
+from kernelwright.engine.events import Warned
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import UsageError
@@ -150,7 +151,11 @@ def open_judges(
     def opened(worker: int) -> Evaluator:
         return suppliers.open_evaluator(policy, Place(gpus=gpus[(first + worker) % len(gpus)] if gpus else ""))
 
-    return Judges(opened, workers, of_task, Remembered(suppliers.training_cache, policy) if cached else None)
+    def warned(text: str) -> None:
+        suppliers.listener(Warned(text=text))
+
+    known = Remembered(suppliers.training_cache, policy, warned) if cached else None
+    return Judges(opened, workers, of_task, known)
 
 
 def steps(folder: Path) -> tuple[Progress, ...]:

@@ -66,7 +66,7 @@ def test_each_arm_of_a_training_has_a_gpu_and_a_folder_of_its_own(calls):
     assert [arguments.split("--seed ")[1] for *_, arguments in of_seeds] == ["4", "4 --grpo-rate 1e-4"]
     calls("midend")
     of_rewards = calls("midend", gpus="2,0", ARMS="raw ungated")
-    assert [(gpu, arguments.split("--only ")[1]) for _, gpu, arguments in of_rewards] == [
+    assert [(gpu, arguments.split("--only ")[1].split()[0]) for _, gpu, arguments in of_rewards] == [
         ("0", "ungated"),
         ("2", "raw"),
     ]

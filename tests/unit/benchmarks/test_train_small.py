@@ -1,5 +1,6 @@
 """What a call must not lose: figures are whole after every stage, failures are counted, weights come back as they went."""
 
+import asyncio
 import json
 import math
 import os
@@ -32,10 +33,12 @@ from train_small_kit import (
 )
 
 from kernelwright.records.candidate import Candidate
-from kernelwright.testing.samples import sample_evaluation, sample_measured, sample_task
+from kernelwright.testing.samples import sample_attempt, sample_evaluation, sample_measured, sample_task
+from kernelwright.testing.scripted import ScriptedEvaluator
 from kernelwright.train.data.modules import random_module
 from kernelwright.train.data.sample import Judged, Sample
 from kernelwright.train.engine.small import make_small
+from kernelwright.train.judges import Judges
 from kernelwright.train.recipe import Progress
 
 MODULE = """\
@@ -177,6 +180,26 @@ def test_rewards_of_ablations_differ_where_they_should():
     assert raw_gain(sample_evaluation("incorrect"), parent, None) == 0.0
     assert ungated_gain(sample_evaluation("incorrect"), parent, None) == 1.0
     assert ungated_gain(sample_evaluation("crashed"), parent, None) == 0.0
+
+
+def test_a_measure_keeps_what_is_judged_when_its_time_is_over():
+    import train_midend_stages  # noqa: PLC0415  loads torch
+
+    judges, kernel = Judges(lambda _: ScriptedEvaluator(delay_s=0.05)), sample_attempt(0).proposal.candidate
+
+    async def asked(end_s):
+        timely = train_midend_stages.Timely(judges, time.monotonic() + end_s, lambda text: None)
+        return await timely.judge(sample_task(), kernel), timely.late
+
+    async def both():
+        try:
+            return [await asked(end_s) for end_s in (60.0, 0.0)], await asked(60.0)
+        finally:
+            await judges.close()
+
+    ((found, late), (nothing, missed)), (again, _) = asyncio.run(both())
+    assert (late, nothing, missed) == (0, None, 1)
+    assert found == again
 
 
 def test_gains_have_a_geometric_mean():

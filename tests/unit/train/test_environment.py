@@ -164,6 +164,15 @@ def test_what_another_run_timed_is_taken_over_and_nothing_else_is(tmp_path):
     assert again[1].cached_from != "training"
 
 
+def test_a_cache_that_cannot_be_used_is_told_once(tmp_path):
+    (tmp_path / "file").write_text("")
+    heard, kernel = [], sample_attempt(0).proposal.candidate
+    remembered = Remembered(lambda: EvaluationCache(tmp_path / "file" / "known.sqlite"), Policy(), heard.append)
+    judge_some(Judges(lambda _: ScriptedEvaluator(outcomes=("measured",)), remembered=remembered), kernel)
+    assert len(heard) == 1
+    assert "could not be opened" in heard[0]
+
+
 def test_verdicts_under_way_are_given_up_when_judges_close():
     opened = []
 
