@@ -31,7 +31,7 @@ from kernelwright.records.measure import Accuracy, BuildFacts
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.task import Task, TaskSource
 from kernelwright.reward.table import REWARDS
-from kernelwright.store.files import open_lines, read_lines
+from kernelwright.store.files import open_lines, read_lines, write_whole
 from kernelwright.train.admission import admitted
 from kernelwright.train.data.collect import by_author
 from kernelwright.train.data.modules import random_module
@@ -182,10 +182,13 @@ class Midend(Bench):
         """Kernels that were timed before: those of this kind of device, and beside them those of others."""
         packed = self.work / "timed.jsonl"
         packed.write_bytes(b"".join(lzma.decompress(one.read_bytes()) for one in self.o.timed))
+        found: dict[Path, list[Variant]] = {file: [], self.work / ELSEWHERE: []}
         for one in read_lines(Variant, packed):
             here = one.attempt.evaluation.device == self.machine.device.name
-            with open_lines(Variant, file if here else self.work / ELSEWHERE) as lines:
-                lines.append(one)
+            found[file if here else self.work / ELSEWHERE].append(one)
+        # The file itself last, and whole: as long as it is missing, this is done anew.
+        for place, ones in reversed(found.items()):
+            write_whole(place, "".join(one.model_dump_json() + "\n" for one in ones))
 
     async def all_variants(
         self, chosen: Sequence[tuple[TaskSource, int]], judges: Judges

@@ -34,7 +34,15 @@ class Loop:
         self.close()
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread; what nobody waits for any more is given up."""
+        self.run(_given_up())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+async def _given_up() -> None:
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)

@@ -20,6 +20,11 @@ def test_tokens_earn_beside_their_reply_s_advantage():
     assert found.tolist() == [[1.5, 1.0, 1.0], [-1.0, -1.25, -1.0]]
 
 
+def test_what_tokens_earn_below_zero_is_weighed_too():
+    found = weighed(with_credit(torch.tensor([1.0, -1.0]), [[-1.5], [2.0, -0.5]], 2), 0.5)
+    assert found.tolist() == [[-0.25, 1.0], [1.0, -0.75]]
+
+
 def test_the_rate_rises_from_the_first_step_on_and_falls_with_the_time():
     assert [rate_share(step, 4, 0.0) for step in range(5)] == [0.25, 0.5, 0.75, 1.0, 1.0]
     assert rate_share(0, 0, 0.0) == 1.0

@@ -61,6 +61,12 @@ def test_other_constants_are_lines_of_their_own():
         assert found.candidate.source.split() == wanted.split()
 
 
+def test_blanks_around_the_sign_may_be_missing():
+    found = asked("BLOCK=32")
+    assert isinstance(found, Kernel)
+    assert found.candidate.source.split("\n") == SOURCE.replace("BLOCK = 64", "BLOCK=32").strip().split("\n")
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -14,6 +14,7 @@ from kernelwright.propose.author.assembly.module import write_program
 from kernelwright.propose.author.assembly.partition import partition
 from kernelwright.propose.author.assembly.schedules import Schedules
 from kernelwright.propose.author.families.product.plan import Product, rounds_factors
+from kernelwright.propose.author.families.product.schedule import product_starts
 from kernelwright.propose.author.families.strided.plan import FEW, TOO_LONG
 from kernelwright.propose.author.families.table import CPP, TRITON
 from kernelwright.propose.author.plan.lower import rows_of
@@ -132,8 +133,11 @@ def _program(task: Task) -> Design:
     space = _among(schedules.space(), precisions)
     first = {n: p[0] for n, p in precisions.items() if n in space.by_name}
     default = schedules.default.model_copy(update=first)
-    for option in (o for o in space.options if o.name.endswith("packed")):
-        default = min((default.model_copy(update={option.name: value}) for value in option.values), key=schedules.cost)
+    for prefix, kernel in schedules.pairs():
+        if isinstance(kernel.plan, Product):
+            allowed = space.by_name[f"{prefix}precision"].values if kernel.plan.precise else ()
+            ways = [{prefix + n: v for n, v in way.items()} for way in product_starts(kernel.plan, allowed)]
+            default = min((default.model_copy(update=way) for way in ways), key=schedules.cost)
 
     def write(schedule: Any) -> Candidate:  # noqa: ANN401  the record is made for the program
         return write_program(task, program, TRITON, schedule)
@@ -151,12 +155,15 @@ def _precisions(task: Task, kernel: Kernel) -> tuple[str, ...]:
         return ("tf32x3", "ieee")
     if not isinstance(kernel.plan, Product):
         return ("tf32x3", "bf16x6", "ieee")
-    return ("tf32", "bf16x3", "tf32x3") if rounds_factors(task, kernel.plan) else ("bf16x6", "tf32x3", "ieee")
+    if rounds_factors(task, kernel.plan):
+        return ("tf32", "fp16", "bf16x3", "tf32x3")
+    return ("bf16x6", "fp16x3", "tf32x3", "ieee")
 
 
 def _among(space: Space[Any], precisions: dict[str, tuple[str, ...]]) -> Space[Any]:
     """The space with no other precisions than these."""
-    options = [replace(o, values=precisions[o.name]) if o.name in precisions else o for o in space.options]
+    left = {o.name: tuple(v for v in precisions.get(o.name, o.values) if v in o.values) for o in space.options}
+    options = [replace(o, values=left[o.name]) for o in space.options]
     return Space(space.record, tuple(options))
 
 

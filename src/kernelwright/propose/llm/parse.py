@@ -42,7 +42,7 @@ _BEGIN = re.compile(r"([ \t]*)<{5,9}")
 _MIDDLE = re.compile(r"[ \t]*={5,9}[ \t]*$")
 _END = re.compile(r"[ \t]*>{5,9}")
 _HUNK = re.compile(r"^@@[^\n]*$", re.MULTILINE)
-_SETTING = re.compile(r"([A-Za-z_]\w*) = [^=\s].*")
+_SETTING = re.compile(r"([A-Za-z_]\w*) *= *[^=\s].*")
 """A module-level constant as a line of its own."""
 _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
 

@@ -90,9 +90,9 @@ class _Trainer(trl.GRPOTrainer):  # type: ignore[misc]
 
     def _generate_and_score_completions(self, inputs: Any) -> Any:  # noqa: ANN401
         made = super()._generate_and_score_completions(inputs)
-        made["advantages"] = weighed(made["advantages"], self._recipe.negative)
         if self._recipe.by_prefix:
             made["advantages"] = with_credit(made["advantages"], self._rollouts.credit, made["completion_ids"].shape[1])
+        made["advantages"] = weighed(made["advantages"], self._recipe.negative)
         return made
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:  # noqa: ANN401
@@ -121,7 +121,7 @@ def with_credit(advantages: torch.Tensor, credit: Sequence[Sequence[float]], wid
 
 
 def weighed(advantages: torch.Tensor, negative: float) -> torch.Tensor:
-    """Advantages, float[rows], those below zero times `negative`."""
+    """Advantages, float[rows] or float[rows, width], those below zero times `negative`."""
     return torch.where(advantages < 0, negative * advantages, advantages)
 
 

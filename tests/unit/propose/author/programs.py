@@ -239,6 +239,13 @@ CASES = {
         "torch.randn(50, 48), torch.randn(48, 64), torch.randn(40, 45), torch.randn(2, 32, 9, 16),"
         " torch.randn(24, 32, 3, 3), torch.randn(2, 3, 17, 16), torch.randn(24, 3, 5, 5)",
     ),
+    "factors taken apart, scaled and rounded": (
+        "a @ b + z @ w[0, 0, 0], F.conv2d(x, u, padding=1, stride=2), F.linear(c, c), F.conv2d(y, v)",
+        "a, b, c, x, u, y, v, z, w",
+        "torch.randn(50, 48) * 1e-30, torch.randn(48, 64) * 1e35, torch.randn(40, 45) * 3e4, torch.randn(2, 32, 9, 16) * 1e36,"
+        " torch.randn(24, 32, 3, 3) * 1e-36, torch.randn(2, 3, 17, 16) * 1e4, torch.randn(24, 3, 5, 5), torch.zeros(50, 32),"
+        " torch.randn(1, 1, 1, 32, 64)",
+    ),
     "laid out and taken apart and rounded": (
         "F.conv2d(F.relu(F.conv2d(x, w, v, padding=1)), u, padding=1, stride=2),"
         " F.conv2d((torch.cat([x, x * 2], 1) * 0.5 + v.view(-1, 1, 1)).tanh(), u), F.conv2d(F.conv2d(h, g), f)",
@@ -440,8 +447,12 @@ def places_source(design):
 
 
 def packed_source(design, name):
-    """With the factors of every product taken apart first, or rounded; into float16, as the interpreter has no bfloat16."""
-    apart, precision = "taken apart" in name, "tf32" if "rounded" in name else "bf16x3"
+    """With the factors of every product taken apart first, or rounded; the interpreter has float16 in place of bfloat16."""
+    apart, precision = (
+        "taken apart" in name,
+        "tf32" if "rounded" in name else "bf16x3" if "windows" in name else "fp16x3",
+    )
+    precision = "fp16" if "scaled" in name else precision
     changed = {"packed": apart, "precision": precision, "block_k": 16}
     if "turned" in name:
         changed |= {"block_m": 32, "block_n": 64}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from kernelwright.propose.author.families.family import Family
-from kernelwright.propose.author.families.product.packing import packing
+from kernelwright.propose.author.families.product.packing import AS_IT_IS, FORMS, packing
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.families.strided.plan import Strided
 from kernelwright.propose.author.plan.expr import Call, Element, Expr, transform, walk
@@ -120,7 +120,7 @@ def _innermost(tensor: Tensor, step: Step, rounds: Rounds) -> int | None:
         return None
     plan, inside = step.plan, {n.key for n in walk(step.plan.node)}
     reads = [e for e in step.part.elements if e.name == tensor.name]
-    found = packing(plan, 1)
+    found = packing(plan, FORMS["tf32"] if plan.precise else AS_IT_IS)
     if any(e.key not in inside for e in reads) or found is None or found.pad or (plan.precise and not rounds(plan)):
         return None
     of = [packed for packed in (found.left, found.right) if packed.tensor.name == tensor.name]

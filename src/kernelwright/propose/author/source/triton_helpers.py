@@ -67,14 +67,45 @@ def _tf32(x):
     rounded = ((x.to(tl.uint32, bitcast=True) + 0x1000) & 0xFFFFE000).to(tl.float32, bitcast=True)
     return tl.where(x == x, rounded, x)
 ''',
+    "_largest": '''\
+@triton.jit
+def _largest(x_ptr, largest_ptr, COUNT: tl.constexpr, BLOCK: tl.constexpr):
+    """Raise the bits of a number to those of the largest finite |x|: as integers they are in the same order."""
+    at = tl.cast(tl.program_id(0), tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    bits = tl.load(x_ptr + at, mask=at < COUNT, other=0.0).to(tl.int32, bitcast=True) & 0x7FFFFFFF
+    tl.atomic_max(largest_ptr, tl.max(tl.where(bits < 0x7F800000, bits, 0), axis=0), sem="relaxed")
+''',
+    "_power": '''\
+@triton.jit
+def _power(exponent):
+    """2 to the power of an integer from -126 to 127."""
+    return ((exponent + 127) << 23).to(tl.float32, bitcast=True)
+''',
+    "_exponent": '''\
+@triton.jit
+def _exponent(bits):
+    """By which power of two a number with these bits is at least 2**14 too large; what is hardly a number counts for more."""
+    return tl.maximum(bits >> 23, 15) - 141
+''',
+    "_brought_back": '''\
+@triton.jit
+def _brought_back(x, left, right):
+    """x of factors whose largest numbers had these bits: in two steps, neither of which leaves the range before the result."""
+    exponent = _exponent(left) + _exponent(right)
+    half = exponent >> 1
+    return x * _power(half) * _power(exponent - half)
+''',
     "_pack": '''\
 @triton.jit
 def _pack(
-    x_ptr, high_ptr, low_ptr, rest_ptr,
+    x_ptr, high_ptr, low_ptr, rest_ptr, largest_ptr,
     DEEP: tl.constexpr, INNER: tl.constexpr, PAD: tl.constexpr, PARTS: tl.constexpr,
-    BLOCK_D: tl.constexpr, BLOCK_I: tl.constexpr,
+    SCALED: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_I: tl.constexpr,
 ):
-    """Lay x [outer, DEEP, INNER] out as [outer, INNER, DEEP + PAD]: rounded to TF32, or in parts that add up to it."""
+    """Lay x [outer, DEEP, INNER] out as [outer, INNER, DEEP + PAD]: rounded to TF32, or in parts that add up to it.
+
+    SCALED: times the power of two that suits its largest number, since float16 has few exponents.
+    """
     down = tl.cdiv(DEEP + PAD, BLOCK_D)
     across = tl.cdiv(INNER, BLOCK_I)
     tile = tl.program_id(0)
@@ -84,11 +115,13 @@ def _pack(
     x = tl.load(x_ptr + (outer * DEEP + d) * INNER + i, mask=(d < DEEP) & (i < INNER), other=0.0)
     at = (outer * INNER + i) * (DEEP + PAD) + d
     exists = (d < DEEP + PAD) & (i < INNER)
+    if SCALED:
+        x *= _power(-_exponent(tl.load(largest_ptr)))
     high = _tf32(x) if high_ptr.dtype.element_ty == tl.float32 else x.to(high_ptr.dtype.element_ty)
     tl.store(high_ptr + at, high, mask=exists)
     if PARTS > 1:
         x -= high.to(tl.float32)
-        low = x.to(tl.bfloat16)
+        low = x.to(high_ptr.dtype.element_ty)
         tl.store(low_ptr + at, low, mask=exists)
         if PARTS > 2:
             tl.store(rest_ptr + at, (x - low.to(tl.float32)).to(tl.bfloat16), mask=exists)
@@ -175,7 +208,10 @@ def _order_value(key, DESCENDING: tl.constexpr):
 }
 """Functions that Triton's language lacks, in an order in which each is defined before its use."""
 
-CALLS = {"_pack": "_tf32", "_order_key": "_whole_key", "_order_value": "_whole_value"}
+CALLS = {
+    "_brought_back": ("_exponent", "_power"), "_pack": ("_tf32", "_exponent", "_power"), "_order_key": ("_whole_key",),
+    "_order_value": ("_whole_value",),
+}  # fmt: skip
 """Who calls whom."""
 
 
@@ -183,5 +219,5 @@ def helpers_in(kernels: str) -> list[str]:
     """The functions that kernels mention, and those that these call."""
     needed = {name for name in HELPERS if re.search(rf"\b{name}\b", kernels)}
     for caller, called in CALLS.items():
-        needed |= {called} if caller in needed else set()
+        needed |= set(called) if caller in needed else set()
     return [name for name in HELPERS if name in needed]

@@ -1,4 +1,4 @@
-"""What a product costs: its multiplications at the rate of the units that do them, or its bytes, whichever takes longer."""
+"""What a product costs: multiplications, what its tiles read from the L2 cache, or memory, whichever takes longest."""
 
 import math
 
@@ -11,16 +11,22 @@ from kernelwright.propose.author.families.product.schedule import (
     item_bytes,
     packing_of,
     slice_bytes,
+    stages_that_fit,
 )
 
-FLOPS_US = {"ieee": 30e6, "tf32": 150e6, "tf32x3": 40e6, "bf16x6": 66e6, "bf16x3": 105e6, "half": 600e6}
+FLOPS_US = {"ieee": 30e6, "tf32": 150e6, "tf32x3": 40e6, "bf16x6": 66e6, "bf16x3": 105e6, "half": 780e6}
 """Floating-point operations in a microsecond that tiles reach on an H200, as measured with tiles of 128 by 128."""
-PACKED_US = {"tf32": 300e6, "bf16x6": 100e6, "bf16x3": 200e6, "half": 600e6}
-"""The same of factors that are packed."""
+PACKED_US = {"tf32": 390e6, "bf16x6": 100e6, "bf16x3": 200e6, "fp16": 780e6, "fp16x3": 190e6, "half": 780e6}
+"""The same of factors that are packed. Those of TF32, and of half precision and so of float16, are estimates: tiles of 128 by
+128 reach 300 and 600, which is the limit of the cache for both."""
+CACHE_US = 9.1e6
+"""Bytes in a microsecond that all multiprocessors read from L2: what those 300 and 600 come to."""
 NARROW = 0.35
 """What is left of that where loads are of single numbers, as under a window that slides (convolutions on an H200)."""
 BYTES_US = 4.0e6
 LAUNCH_US = 2.5
+WARPS, ALONE = 8, 1.3
+"""How many times as long a tile takes where fewer warps share a multiprocessor: nothing is done while they wait or store."""
 HELD = 128
 """Numbers of a tile's sums that a thread has registers for, beside what it reads with: of 255 in all."""
 SPILT = 4.0
@@ -41,17 +47,25 @@ def product_cost(plan: Product, schedule: ProductSchedule) -> float:
     done = 2.0 * tiles * schedule.block_m * schedule.block_n * depth
     rate = (PACKED_US if packing else FLOPS_US)[schedule.precision if plan.precise else "half"]
     rate *= NARROW if packing is None and narrow(plan) else 1.0
-    rate *= min(1.0, math.sqrt(schedule.block_m * schedule.block_n) / 128) / _crowded(plan, schedule)
+    rate *= min(1.0, math.sqrt(schedule.block_m * schedule.block_n) / 128)
     item = item_bytes(plan, schedule)
-    moved = item * depth * tiles * (schedule.block_m + schedule.block_n) / 4 + item * batch * rows * columns
+    near = item * depth * tiles * (schedule.block_m + schedule.block_n) / CACHE_US
+    stored = item * batch * rows * columns / BYTES_US
     packed = [math.prod(one.tensor.shape) for one in packing.tensors] if packing else []
-    before = sum(LAUNCH_US + count * (2 * item) / BYTES_US for count in packed)
-    return before + LAUNCH_US + max(done / rate * min(waves, 8.0), moved / BYTES_US)
+    scaled = packing is not None and packing.form.scaled
+    before = sum((1 + scaled) * (LAUNCH_US + 4 * count / BYTES_US) + item * count / BYTES_US for count in packed)
+    before += LAUNCH_US * scaled
+    return before + LAUNCH_US + max(max(done / rate, near) * min(waves, 8.0) * _crowded(plan, schedule), stored)
 
 
 def _crowded(plan: Product, schedule: ProductSchedule) -> float:
-    """How many times as long a tile takes for want of registers, or of shared memory."""
-    sums = 2 if plan.precise and schedule.precision == "bf16x6" else 1
-    if slice_bytes(plan, schedule) > BLOCK_BYTES:
+    """How many times as long a tile takes for want of registers, of shared memory, or of others beside it."""
+    packing = packing_of(plan, schedule)
+    sums = 2 if packing is not None and packing.form.sliced else 1
+    bytes_of_slice = slice_bytes(plan, schedule)
+    if bytes_of_slice > BLOCK_BYTES:
         return IMPOSSIBLE
-    return SPILT if sums * schedule.block_m * schedule.block_n > HELD * 32 * schedule.warps else 1.0
+    if sums * schedule.block_m * schedule.block_n > HELD * 32 * schedule.warps:
+        return SPILT
+    beside = BLOCK_BYTES // (stages_that_fit(plan, schedule) * bytes_of_slice)
+    return 1.0 if beside * schedule.warps >= WARPS else ALONE

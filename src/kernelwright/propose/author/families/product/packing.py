@@ -4,22 +4,54 @@ A float32 number is nearly the sum of two bfloat16 numbers, and the sum of three
 costs more than the multiplications do, and what a window slides over lies so that no load is wider than one number. So
 each factor's tensor is written once more: in parts, and with the dimension innermost that the product sums over, with
 zeros behind it where its extent would keep loads narrow.
+
+A float16 number has as many digits as TF32 keeps, in half of the bytes, and two have as many as two TF32 numbers; but few
+exponents. So a tensor is multiplied by the power of two that brings its largest number near float16's largest: what is 2**28
+times smaller still has all digits (Ootomo and Yokota 2022, section 4, scale so, too). The product is multiplied back.
 """
 
 from dataclasses import dataclass, replace
 from math import gcd, prod
+from typing import NamedTuple
 
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, transform
 from kernelwright.propose.author.plan.plan import Tensor
+from kernelwright.records.tensor import ITEM_BYTES, DType
 
-PARTS = {"tf32": 1, "bf16x3": 2, "bf16x6": 3}
-"""Numbers that each float32 number becomes, by how products are made of them."""
 WORDS = ("high", "low", "rest")
 WIDE_BYTES = 16
 """Of one load."""
 LEAST_PADDED = 3
 """Extent of a dimension that zeros are put behind."""
+
+
+class Form(NamedTuple):
+    """What each number of a factor becomes."""
+
+    dtype: DType | None
+    """Of its parts; None: the tensor's own."""
+    parts: int = 1
+    sliced: bool = False
+    """Whether each slice of the depth is summed by itself, so that its sum is rounded and not cut off."""
+
+    @property
+    def scaled(self) -> bool:
+        """Whether it is multiplied by a power of two first."""
+        return self.dtype == "float16"
+
+    @property
+    def item_bytes(self) -> int:
+        """Of all parts of a number."""
+        return self.parts * ITEM_BYTES[self.dtype or "float16"]
+
+
+AS_IT_IS = Form(None)
+FORMS = {
+    "tf32": Form("float32"), "bf16x3": Form("bfloat16", 2), "bf16x6": Form("bfloat16", 3, sliced=True),
+    "fp16": Form("float16"), "fp16x3": Form("float16", 2, sliced=True),
+}  # fmt: skip
+"""By how products of float32 are made of them."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +86,7 @@ class Packed:
 class Packing:
     """Both factors, and the order in which the product sums."""
 
+    form: Form
     left: Packed
     right: Packed
     depth: tuple[int, ...]
@@ -77,14 +110,15 @@ class Packing:
         return list(dict.fromkeys(part for packed in (self.left, self.right) for part in packed.parts))
 
 
-def packing(plan: Product, parts: int) -> Packing | None:
-    """How the factors of a product can be laid out in so many parts; None where they cannot, or need not be."""
+def packing(plan: Product, form: Form) -> Packing | None:
+    """How the factors of a product can be laid out in this form; None where they cannot, or need not be."""
     elements = _read(plan.left), _read(plan.right)
     if elements[0] is None or elements[1] is None:
         return None
-    if len({plan.part.argument(element).dtype for element in elements if element}) > 1:
+    dtypes = {plan.part.argument(element).dtype for element in elements if element}
+    if len(dtypes) > 1 or (form.scaled and dtypes != {"float32"}):
         return None
-    look = _Look(plan, WIDE_BYTES // (4 if parts == 1 and plan.precise else 2))
+    look = _Look(plan, WIDE_BYTES // (4 if form.dtype == "float32" else 2))
     innermost = look.innermost(elements[0], elements[1])
     extent = plan.part.sizes[innermost] if innermost is not None else 1
     pad = -extent % look.wide if innermost is not None else 0
@@ -94,12 +128,12 @@ def packing(plan: Product, parts: int) -> Packing | None:
         return None
     taken = {t.identifier for t in plan.part.tensors.values()}
     left, right = (
-        _packed(plan, factor, element, move, (parts, pad), taken)
+        _packed(plan, factor, element, move, (form, pad), taken)
         for factor, element, move in zip((plan.left, plan.right), elements, moves, strict=True)
         if element is not None and move is not None
     )
     depth = tuple(a for a in plan.depth if a != innermost) + ((innermost,) if innermost is not None else ())
-    return Packing(left, right, depth, extent)
+    return Packing(form, left, right, depth, extent)
 
 
 def narrow(plan: Product) -> bool:
@@ -167,20 +201,20 @@ class _Look:
         return along.index(innermost) if innermost is not None and innermost in along else None
 
 
-def _packed(plan: Product, factor: Expr, element: Element, move: int, form: tuple[int, int], taken: set[str]) -> Packed:
-    """A factor in so many parts, with so many zeros behind the dimension that goes innermost."""
-    (parts, pad), tensor, stays = form, plan.part.argument(element), move == len(element.index) - 1
-    if stays and not pad and parts == 1 and (tensor.rounded or not plan.precise):
+def _packed(plan: Product, factor: Expr, element: Element, move: int, how: tuple[Form, int], taken: set[str]) -> Packed:
+    """A factor in a form, with so many zeros behind the dimension that goes innermost."""
+    (form, pad), tensor, stays = how, plan.part.argument(element), move == len(element.index) - 1
+    if stays and not pad and (form == AS_IT_IS or (form == FORMS["tf32"] and tensor.rounded)):
         return Packed(tensor, move, 1, prod(element.sizes), 0, (tensor,), (factor,))
     order = [*(n for n in range(len(element.sizes)) if n != move), move]
     shape, index = tuple(element.sizes[n] for n in order), tuple(element.index[n] for n in order)
     shape = (*shape[:-1], shape[-1] + pad)
     flat = stays and not pad
     deep, inner = (1, prod(element.sizes)) if flat else (element.sizes[move], prod(element.sizes[move + 1 :]))
-    dtype = tensor.dtype if parts == 1 else "bfloat16"
+    dtype = form.dtype or tensor.dtype
     made = tuple(
-        Tensor(f"{tensor.name} {word} {move}", _fresh(f"{tensor.identifier}_{word}", taken), shape, dtype, ())
-        for word in WORDS[:parts]
+        Tensor(f"{tensor.name} {word} {move}", fresh(f"{tensor.identifier}_{word}", taken), shape, dtype, ())
+        for word in WORDS[: form.parts]
     )
     factors = tuple(_reading(factor, element, replace(element, name=t.name, sizes=shape, index=index)) for t in made)
     return Packed(tensor, move, deep, inner, pad, made, factors)
@@ -190,7 +224,8 @@ def _reading(factor: Expr, old: Element, new: Element) -> Expr:
     return transform(factor, lambda node: new if node == old else node)
 
 
-def _fresh(identifier: str, taken: set[str]) -> str:
+def fresh(identifier: str, taken: set[str]) -> str:
+    """The identifier, or one like it that is not taken."""
     while identifier in taken:
         identifier += "_"
     return identifier

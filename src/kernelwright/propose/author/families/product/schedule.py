@@ -1,19 +1,22 @@
 """The schedule of a product in tiles, and its space."""
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, get_args
 
-from kernelwright.propose.author.families.product.packing import PARTS, Packing, narrow, packing
+from kernelwright.propose.author.families.product.packing import AS_IT_IS, FORMS, Form, Packing, narrow, packing
 from kernelwright.propose.author.families.product.plan import Product
-from kernelwright.propose.author.schedule.space import Option
+from kernelwright.propose.author.schedule.space import Option, Setting
 from kernelwright.records.base import Record
 
 PROGRAMS = 132
 """Tiles that a large device works on at once."""
+DEEP = 64
+"""Numbers of float16 along the depth that a step takes where whole steps lie together."""
 SHARED_BYTES = 200 * 1024
 """Shared memory that the loads under way may take."""
 BLOCK_BYTES = 227 * 1024
 """Shared memory that one block may have, on sm_90."""
-Precision = Literal["tf32", "tf32x3", "bf16x6", "bf16x3", "ieee"]
+Precision = Literal["tf32", "tf32x3", "bf16x6", "bf16x3", "fp16", "fp16x3", "ieee"]
 
 
 class ProductSchedule(Record):
@@ -28,10 +31,11 @@ class ProductSchedule(Record):
     stages: int = 3
     warps: int = 4
     precision: Precision = "tf32x3"
-    """How float32 is multiplied: rounded to TF32, in three or six products of narrower numbers on the tensor cores, or as
-    it is. The three-fold TF32 keeps what float32 has (Ootomo and Yokota 2022)."""
+    """How float32 is multiplied: rounded to TF32 or to as many bits of float16, in three or six products of narrower numbers
+    on the tensor cores, or as it is. Three-fold TF32 and float16 keep what float32 has (Ootomo and Yokota 2022)."""
     packed: bool = False
-    """Whether the factors are taken apart, and laid out for wide loads, by kernels of their own (`packing`)."""
+    """Whether the factors are taken apart, and laid out for wide loads, by kernels of their own (`packing`). Those of float16
+    always are."""
 
 
 def product_default(plan: Product) -> ProductSchedule:
@@ -75,16 +79,41 @@ def product_space(plan: Product) -> list[Option]:
         Option("warps", (4, 8, 16), "latency"),
     ]
     if plan.precise:
-        options.append(Option("precision", ("tf32", "tf32x3", "bf16x6", "bf16x3", "ieee"), "compute"))
-    if packing(plan, 2 if plan.precise else 1):
+        options.append(Option("precision", tuple(name for name in get_args(Precision) if _can(plan, name)), "compute"))
+    if packing(plan, FORMS["bf16x3"] if plan.precise else AS_IT_IS):
         options.append(Option("packed", (False, True), "compute"))
     return options
 
 
+def product_starts(plan: Product, precisions: Sequence[Setting]) -> list[dict[str, Setting]]:
+    """What of the default schedule may be otherwise before anything is measured: an estimate chooses."""
+    if not plan.precise:
+        return [{"packed": packed} for packed in (False, True)]
+    found: list[dict[str, Setting]] = []
+    for precision in precisions:
+        form = FORMS.get(str(precision))
+        made = packing(plan, form) if form and form.scaled else None
+        # Sixty-four numbers of two bytes are what Hopper's tensor cores read of a row at once.
+        deep: dict[str, Setting] = {"block_k": DEEP} if made and made.extent % DEEP == 0 else {}
+        found += [{"precision": precision, "packed": packed} | deep for packed in ((True,) if made else (False, True))]
+    return found
+
+
+def _can(plan: Product, precision: str) -> bool:
+    """Whether a product can be made so: what is scaled must be laid out."""
+    form = FORMS.get(precision)
+    return form is None or not form.scaled or packing(plan, form) is not None
+
+
 def packing_of(plan: Product, schedule: ProductSchedule) -> Packing | None:
     """How the factors are laid out under a schedule; None where they are read as they lie."""
-    parts = PARTS.get(schedule.precision, 0) if plan.precise else 1
-    return packing(plan, parts) if schedule.packed and parts else None
+    form = _form(plan, schedule)
+    return packing(plan, form) if form else None
+
+
+def _form(plan: Product, schedule: ProductSchedule) -> Form | None:
+    form = FORMS.get(schedule.precision) if plan.precise else AS_IT_IS
+    return form if form and (schedule.packed or form.scaled) else None
 
 
 def stages_that_fit(plan: Product, schedule: ProductSchedule) -> int:
@@ -99,5 +128,5 @@ def slice_bytes(plan: Product, schedule: ProductSchedule) -> int:
 
 def item_bytes(plan: Product, schedule: ProductSchedule) -> int:
     """Bytes of one number of a factor, with all parts that it is taken apart into."""
-    split = schedule.packed and schedule.precision in PARTS and schedule.precision != "tf32"
-    return 2 * PARTS[schedule.precision] if plan.precise and split else 4 if plan.precise else 2
+    form = _form(plan, schedule)
+    return form.item_bytes if form else 4 if plan.precise else 2

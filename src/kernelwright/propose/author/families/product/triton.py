@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from kernelwright.propose.author.families.family import Text
-from kernelwright.propose.author.families.product.packing import PARTS, Packed, Packing
+from kernelwright.propose.author.families.product.packing import Packed, Packing, fresh
 from kernelwright.propose.author.families.product.plan import Product, bare, lined_up
 from kernelwright.propose.author.families.product.schedule import ProductSchedule, packing_of, stages_that_fit
 from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, transform, walk
@@ -21,6 +21,10 @@ WORDS = frozenset({
     "tap", "turns", "inner", "stripe", "in_rows", "in_columns", "in_depth", "in_below", "left", "right", "total", *HELPERS,
     "slice", *(f"{side}_{word}" for side in ("left", "right") for word in (0, 1, 2, "seen", "exists")),
 })  # fmt: skip
+APART = 4
+"""Places between the largest numbers of two tensors, so that pointers to both are alike to the compiler."""
+LARGEST = 8192
+"""Numbers of which one program finds the largest."""
 BITS = 31
 """Taps of a window that a number has bits for."""
 TALL = 64
@@ -52,7 +56,9 @@ class _Kernel:
         made = self.packing.made if self.packing else []
         self.large = large(self.part) or any(prod(t.shape) >= SMALL for t in made)
         self.tensors = (*self._reads(), *self.part.writes)
-        self.names = Names({*WORDS, *(t.identifier for t in self.tensors)})
+        taken = {t.identifier for t in self.tensors}
+        self.scales = fresh("scales", taken) if self.packing is not None and self.packing.form.scaled else ""
+        self.names = Names({*WORDS, *taken, self.scales})
         _, self.row_count, self.column_count, _ = plan.extents
         self.batches, self.stripe_count = (self.part.count(axes) for axes in (plan.batch, plan.stripes))
         self.depth = self.part.count(plan.depth)
@@ -85,13 +91,23 @@ class _Kernel:
         return [*self.packing.made, *(t for name, t in self.part.tensors.items() if name in names)]
 
     def launch(self, name: str, prefix: str) -> list[str]:
-        pointers = ", ".join(t.identifier for t in self.tensors)
+        pointers = ", ".join([t.identifier for t in self.tensors] + [self.scales] * bool(self.scales))
         count = f"triton.cdiv({self.row_count}, {prefix}BLOCK_M) * triton.cdiv({self.column_count}, {prefix}BLOCK_N)"
         outer = self.batches * self.stripe_count
         count = f"{outer} * {count}" if outer > 1 else count
         sizes = ", ".join(f"{size}={prefix}{size}" for size in SIZES)
-        packs = [line for packed in (self.packing.tensors if self.packing else ()) for line in _pack(packed)]
+        packs = self._packs(self.packing) if self.packing else []
         return [*packs, f"{name}[({count},)](", f"    {pointers},", f"    {sizes}, num_warps={prefix}WARPS,", ")"]
+
+    def _packs(self, packing: Packing) -> list[str]:
+        """Lines that lay the factors out; by each tensor, the bits of its largest number are found first."""
+        found, source = [], packing.tensors[0].tensor.identifier if packing.tensors else ""
+        if self.scales:
+            found.append(f"{self.scales} = torch.zeros(8, dtype=torch.int32, device={source}.device)")
+        for number, packed in enumerate(packing.tensors):
+            place = f"{self.scales}[{APART * number}:]" if self.scales else ""
+            found += [*(_largest(packed, place) if place else ()), *_pack(packed, place)]
+        return found
 
     def text(self, name: str) -> str:
         w = self.writer
@@ -99,6 +115,8 @@ class _Kernel:
         with w.block(f"def {name}(", "):"):
             for tensor in self.tensors:
                 w.line(f"{tensor.identifier}_ptr,")
+            if self.scales:
+                w.line(f"{self.scales}_ptr,")
             for size in SIZES:
                 w.line(f"{size}: tl.constexpr,")
         with w.block(f'    """One program makes a tile of BLOCK_M by BLOCK_N sums of {self.depth} products."""'):
@@ -110,6 +128,9 @@ class _Kernel:
             self._seen()
             with w.block(f"for start in tl.range(0, {self.depth}, BLOCK_K, num_stages=STAGES):"):
                 self._step()
+            if self.packing and self.scales:
+                right = f"{self.scales}_ptr + {APART * (len(self.packing.tensors) - 1)}"
+                w.line(f"total = _brought_back(total, tl.load({self.scales}_ptr), tl.load({right}))")
             self.names.values[self.plan.node.key] = "total"
             scope = self._scope(self.names, self.rows, self.columns)
             self._reduce(scope)
@@ -248,8 +269,8 @@ class _Kernel:
         right = self._parts("right", packing.right, self._reading(names, self.columns, below, begin))
         count = len(packing.left.parts)
         pairs = [(i, j) for i in range(count) for j in range(count) if i + j < count]
-        how = self._how() if count == 1 else ""
-        into = "slice" if count == max(PARTS.values()) else "total"
+        how = self._how() if packing.form.dtype == "float32" else ""
+        into = "slice" if packing.form.sliced else "total"
         for number, (i, j) in enumerate(sorted(pairs, key=sum, reverse=True)):
             before = "" if into == "slice" and not number else f", {into}"
             w.line(f"{into} = {self._dot(left[i], right[j], before, how)}")
@@ -357,15 +378,24 @@ def _along_depth(plan: Product, factor: Expr) -> bool:
     return isinstance(factor, Element) and not factor.index[-1].axes.isdisjoint(plan.depth)
 
 
-def _pack(packed: Packed) -> list[str]:
-    """Lines that lay a tensor out."""
+def _largest(packed: Packed, place: str) -> list[str]:
+    """Lines that leave the bits of a tensor's largest number in a place."""
+    source = packed.tensor.identifier
+    count = prod(packed.tensor.shape)
+    return [
+        f"_largest[(triton.cdiv({count}, {LARGEST}),)]({source}, {place}, COUNT={count}, BLOCK={LARGEST}, num_warps=8)"
+    ]
+
+
+def _pack(packed: Packed, scale: str) -> list[str]:
+    """Lines that lay a tensor out, multiplied by what a place says of its largest number, if one is named."""
     source, names = packed.tensor.identifier, [t.identifier for t in packed.parts]
     block_d = min(4096 if packed.inner == 1 else 64, 1 << (packed.deep + packed.pad - 1).bit_length())
     block_i = 4096 // block_d if packed.inner > 1 else 1
     shape, dtype = packed.parts[0].shape, packed.parts[0].dtype
     down = f"triton.cdiv({packed.deep + packed.pad}, {block_d})"
     grid = f"{packed.outer} * {down} * triton.cdiv({packed.inner}, {block_i})"
-    pointers = ", ".join((source, *names, *names[-1:] * (3 - len(names))))
+    pointers = ", ".join((source, *names, *names[-1:] * (3 - len(names)), scale or names[-1]))
     made = [f"{name} = torch.empty({shape!r}, dtype=torch.{dtype}, device={source}.device)" for name in names]
-    sizes = f"DEEP={packed.deep}, INNER={packed.inner}, PAD={packed.pad}, PARTS={len(names)}"
+    sizes = f"DEEP={packed.deep}, INNER={packed.inner}, PAD={packed.pad}, PARTS={len(names)}, SCALED={bool(scale)}"
     return [*made, f"_pack[({grid},)](", f"    {pointers},", f"    {sizes}, BLOCK_D={block_d}, BLOCK_I={block_i},", ")"]
