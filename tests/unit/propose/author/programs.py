@@ -5,6 +5,7 @@ Run as a process of its own, since Triton reads TRITON_INTERPRET when it is impo
 
 import importlib.util
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from author_cases import called, case, error, model
 
 from kernelwright.propose.author.assembly import kernels, moments
 from kernelwright.propose.author.designs import triton_design
+from kernelwright.propose.author.families.product import packing
 from kernelwright.propose.author.families.product import plan as product
 from kernelwright.records.numerics import Numerics
 
@@ -246,6 +248,11 @@ CASES = {
         " torch.randn(24, 32, 3, 3) * 1e-36, torch.randn(2, 3, 17, 16) * 1e4, torch.randn(24, 3, 5, 5), torch.zeros(50, 32),"
         " torch.randn(1, 1, 1, 32, 64)",
     ),
+    "factors taken apart, tried, scaled and rounded": (
+        "a @ b, F.conv2d(x, u, padding=1, stride=2), F.linear(c, c), F.conv2d(y, v)", "a, b, c, x, u, y, v",
+        "torch.rand(50, 48), torch.randn(48, 64) * 1e5, torch.randn(40, 45) * 1e-9, torch.randn(2, 32, 9, 16),"
+        " torch.randn(24, 32, 3, 3) * 1e3, torch.randn(2, 3, 17, 16) * 1e5, torch.randn(24, 3, 5, 5)",
+    ),
     "laid out and taken apart and rounded": (
         "F.conv2d(F.relu(F.conv2d(x, w, v, padding=1)), u, padding=1, stride=2),"
         " F.conv2d((torch.cat([x, x * 2], 1) * 0.5 + v.view(-1, 1, 1)).tanh(), u), F.conv2d(F.conv2d(h, g), f)",
@@ -387,7 +394,7 @@ CHANGED = ("taken apart", "rounded", "above one another")
 """Cases whose schedule is no default on such shapes, by parts of their names."""
 
 
-GAIN, BUSY = kernels.GAIN, product.BUSY
+GAIN, BUSY, TRIED_FROM = kernels.GAIN, product.BUSY, packing.TRIED_FROM
 LONG, PAYS, TOGETHER = (kernels.LONG_ROW, kernels.LONG_APART), kernels.pays, moments.MOST_TOGETHER
 OF_TILES = {"moments of tiles": 8, "statistics of tiles": 2, "laid out for tiles and rounded": 1}
 """Cases whose rows count as long, so that the tiles of their products leave moments: of so many."""
@@ -460,7 +467,8 @@ def packed_source(design, name):
     update = {name: value for name in names for word, value in changed.items() if name.endswith(word)}
     source = design.write(design.default.model_copy(update=update)).source
     products = sum(kernel.family == "product" for kernel in design.program.kernels)
-    packs = source.count("_pack[")
+    packs = len(re.findall(r"_pack(?:_scaled|_tried)?\[", source))
+    assert ("_pack_again[" in source) == ("tried" in name)
     assert not apart or packs >= products > 0, "products whose factors lie as they did are no test of this"
     assert "turned" not in name or source.count("tl.dot(right") >= products > 0
     return source.replace("bfloat16", "float16")
@@ -489,6 +497,7 @@ def main(folder):
         kernels.GAIN = 0.0 if "side after" in name else GAIN
         product.BUSY = 2 if "of a product" in name or name in OF_TILES else BUSY
         set_for_moments(name in OF_TILES)
+        packing.TRIED_FROM = 1 if "tried" in name else TRIED_FROM
         design = triton_design(found.task)
         path = folder / f"{found.task.name}.py"
         path.write_text(source_of(design, name))

@@ -67,13 +67,20 @@ def _tf32(x):
     rounded = ((x.to(tl.uint32, bitcast=True) + 0x1000) & 0xFFFFE000).to(tl.float32, bitcast=True)
     return tl.where(x == x, rounded, x)
 ''',
+    "_largest_bits": '''\
+@triton.jit
+def _largest_bits(x):
+    """Those of the largest finite |x|: as integers they are in the same order as the numbers."""
+    bits = x.to(tl.int32, bitcast=True) & 0x7FFFFFFF
+    return tl.max(tl.ravel(tl.where(bits < 0x7F800000, bits, 0)), axis=0)
+''',
     "_largest": '''\
 @triton.jit
 def _largest(x_ptr, largest_ptr, COUNT: tl.constexpr, BLOCK: tl.constexpr):
-    """Raise the bits of a number to those of the largest finite |x|: as integers they are in the same order."""
+    """Raise the bits of a number to those of the largest finite |x|."""
     at = tl.cast(tl.program_id(0), tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    bits = tl.load(x_ptr + at, mask=at < COUNT, other=0.0).to(tl.int32, bitcast=True) & 0x7FFFFFFF
-    tl.atomic_max(largest_ptr, tl.max(tl.where(bits < 0x7F800000, bits, 0), axis=0), sem="relaxed")
+    x = tl.load(x_ptr + at, mask=at < COUNT, other=0.0)
+    tl.atomic_max(largest_ptr, _largest_bits(x), sem="relaxed")
 ''',
     "_power": '''\
 @triton.jit
@@ -83,40 +90,41 @@ def _power(exponent):
 ''',
     "_exponent": '''\
 @triton.jit
-def _exponent(bits):
-    """By which power of two a number with these bits is at least 2**14 too large; what is hardly a number counts for more."""
-    return tl.maximum(bits >> 23, 15) - 141
+def _exponent(bits, TRIED: tl.constexpr):
+    """By which power of two numbers are divided whose largest has these bits: it is between 2**14 and 2**15 then.
+
+    TRIED: none where it is between 1/2 and 2**15 as it is.
+    """
+    exponent = tl.maximum(bits >> 23, 15)
+    if TRIED:
+        exponent = tl.where((exponent >= 126) & (exponent < 142), 141, exponent)
+    return exponent - 141
 ''',
     "_brought_back": '''\
 @triton.jit
-def _brought_back(x, left, right):
+def _brought_back(x, left, right, TRIED_LEFT: tl.constexpr, TRIED_RIGHT: tl.constexpr):
     """x of factors whose largest numbers had these bits: in two steps, neither of which leaves the range before the result."""
-    exponent = _exponent(left) + _exponent(right)
+    exponent = _exponent(left, TRIED_LEFT) + _exponent(right, TRIED_RIGHT)
     half = exponent >> 1
     return x * _power(half) * _power(exponent - half)
 ''',
-    "_pack": '''\
+    "_pack_tile": '''\
 @triton.jit
-def _pack(
-    x_ptr, high_ptr, low_ptr, rest_ptr, largest_ptr,
+def _pack_tile(
+    tile, scale, x_ptr, high_ptr, low_ptr, rest_ptr,
     DEEP: tl.constexpr, INNER: tl.constexpr, PAD: tl.constexpr, PARTS: tl.constexpr,
-    SCALED: tl.constexpr, BLOCK_D: tl.constexpr, BLOCK_I: tl.constexpr,
+    BLOCK_D: tl.constexpr, BLOCK_I: tl.constexpr,
 ):
-    """Lay x [outer, DEEP, INNER] out as [outer, INNER, DEEP + PAD]: rounded to TF32, or in parts that add up to it.
-
-    SCALED: times the power of two that suits its largest number, since float16 has few exponents.
-    """
+    """Lay a tile of x [outer, DEEP, INNER] out as [outer, INNER, DEEP + PAD]: rounded, or in parts that add up to it."""
     down = tl.cdiv(DEEP + PAD, BLOCK_D)
     across = tl.cdiv(INNER, BLOCK_I)
-    tile = tl.program_id(0)
     outer = tl.cast(tile // (down * across), tl.int64)
     d = tile % down * BLOCK_D + tl.arange(0, BLOCK_D)[:, None]
     i = tl.cast(tile // down % across, tl.int64) * BLOCK_I + tl.arange(0, BLOCK_I)[None, :]
-    x = tl.load(x_ptr + (outer * DEEP + d) * INNER + i, mask=(d < DEEP) & (i < INNER), other=0.0)
+    given = tl.load(x_ptr + (outer * DEEP + d) * INNER + i, mask=(d < DEEP) & (i < INNER), other=0.0)
     at = (outer * INNER + i) * (DEEP + PAD) + d
     exists = (d < DEEP + PAD) & (i < INNER)
-    if SCALED:
-        x *= _power(-_exponent(tl.load(largest_ptr)))
+    x = given * scale
     high = _tf32(x) if high_ptr.dtype.element_ty == tl.float32 else x.to(high_ptr.dtype.element_ty)
     tl.store(high_ptr + at, high, mask=exists)
     if PARTS > 1:
@@ -125,6 +133,55 @@ def _pack(
         tl.store(low_ptr + at, low, mask=exists)
         if PARTS > 2:
             tl.store(rest_ptr + at, (x - low.to(tl.float32)).to(tl.bfloat16), mask=exists)
+    return given
+''',
+    "_pack": '''\
+@triton.jit
+def _pack(
+    x_ptr, high_ptr, low_ptr, rest_ptr,
+    DEEP: tl.constexpr, INNER: tl.constexpr, PAD: tl.constexpr, PARTS: tl.constexpr,
+    BLOCK_D: tl.constexpr, BLOCK_I: tl.constexpr,
+):
+    """Lay x out as it is, or in parts."""
+    _pack_tile(tl.program_id(0), 1, x_ptr, high_ptr, low_ptr, rest_ptr, DEEP, INNER, PAD, PARTS, BLOCK_D, BLOCK_I)
+''',
+    "_pack_scaled": '''\
+@triton.jit
+def _pack_scaled(
+    x_ptr, high_ptr, low_ptr, rest_ptr, largest_ptr,
+    DEEP: tl.constexpr, INNER: tl.constexpr, PAD: tl.constexpr, PARTS: tl.constexpr,
+    BLOCK_D: tl.constexpr, BLOCK_I: tl.constexpr,
+):
+    """Lay x out in float16, times the power of two that suits its largest number."""
+    scale = _power(-_exponent(tl.load(largest_ptr), False))
+    _pack_tile(tl.program_id(0), scale, x_ptr, high_ptr, low_ptr, rest_ptr, DEEP, INNER, PAD, PARTS, BLOCK_D, BLOCK_I)
+''',
+    "_pack_tried": '''\
+@triton.jit
+def _pack_tried(
+    x_ptr, high_ptr, low_ptr, rest_ptr, largest_ptr,
+    DEEP: tl.constexpr, INNER: tl.constexpr, PAD: tl.constexpr, PARTS: tl.constexpr,
+    BLOCK_D: tl.constexpr, BLOCK_I: tl.constexpr,
+):
+    """Lay x out in float16 as it is, and find its largest number on the way."""
+    x = _pack_tile(tl.program_id(0), 1, x_ptr, high_ptr, low_ptr, rest_ptr, DEEP, INNER, PAD, PARTS, BLOCK_D, BLOCK_I)
+    tl.atomic_max(largest_ptr, _largest_bits(x), sem="relaxed")
+''',
+    "_pack_again": '''\
+@triton.jit
+def _pack_again(
+    x_ptr, high_ptr, low_ptr, rest_ptr, largest_ptr,
+    TILES: tl.constexpr,
+    DEEP: tl.constexpr, INNER: tl.constexpr, PAD: tl.constexpr, PARTS: tl.constexpr,
+    BLOCK_D: tl.constexpr, BLOCK_I: tl.constexpr,
+):
+    """Lay x out anew, times a power of two, if its largest number does not suit float16."""
+    exponent = _exponent(tl.load(largest_ptr), True)
+    if exponent != 0:
+        for tile in range(tl.program_id(0), TILES, tl.num_programs(0)):
+            _pack_tile(
+                tile, _power(-exponent), x_ptr, high_ptr, low_ptr, rest_ptr, DEEP, INNER, PAD, PARTS, BLOCK_D, BLOCK_I
+            )
 ''',
     "_softplus": '''\
 @triton.jit
@@ -209,7 +266,9 @@ def _order_value(key, DESCENDING: tl.constexpr):
 """Functions that Triton's language lacks, in an order in which each is defined before its use."""
 
 CALLS = {
-    "_brought_back": ("_exponent", "_power"), "_pack": ("_tf32", "_exponent", "_power"), "_order_key": ("_whole_key",),
+    "_brought_back": ("_exponent", "_power"), "_pack": ("_pack_tile", "_tf32"), "_largest": ("_largest_bits",),
+    "_pack_scaled": ("_pack_tile", "_tf32", "_exponent", "_power"), "_pack_tried": ("_pack_tile", "_tf32", "_largest_bits"),
+    "_pack_again": ("_pack_tile", "_tf32", "_exponent", "_power"), "_order_key": ("_whole_key",),
     "_order_value": ("_whole_value",),
 }  # fmt: skip
 """Who calls whom."""

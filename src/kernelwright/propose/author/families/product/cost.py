@@ -1,8 +1,8 @@
 """What a product costs: multiplications, what its tiles read from the L2 cache, or memory, whichever takes longest."""
 
-import math
+from math import prod, sqrt
 
-from kernelwright.propose.author.families.product.packing import narrow
+from kernelwright.propose.author.families.product.packing import Packing, narrow
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.families.product.schedule import (
     BLOCK_BYTES,
@@ -47,14 +47,11 @@ def product_cost(plan: Product, schedule: ProductSchedule) -> float:
     done = 2.0 * tiles * schedule.block_m * schedule.block_n * depth
     rate = (PACKED_US if packing else FLOPS_US)[schedule.precision if plan.precise else "half"]
     rate *= NARROW if packing is None and narrow(plan) else 1.0
-    rate *= min(1.0, math.sqrt(schedule.block_m * schedule.block_n) / 128)
+    rate *= min(1.0, sqrt(schedule.block_m * schedule.block_n) / 128)
     item = item_bytes(plan, schedule)
     near = item * depth * tiles * (schedule.block_m + schedule.block_n) / CACHE_US
     stored = item * batch * rows * columns / BYTES_US
-    packed = [math.prod(one.tensor.shape) for one in packing.tensors] if packing else []
-    scaled = packing is not None and packing.form.scaled
-    before = sum((1 + scaled) * (LAUNCH_US + 4 * count / BYTES_US) + item * count / BYTES_US for count in packed)
-    before += LAUNCH_US * scaled
+    before = _before(packing, item) if packing else 0.0
     return before + LAUNCH_US + max(max(done / rate, near) * min(waves, 8.0) * _crowded(plan, schedule), stored)
 
 
@@ -69,3 +66,12 @@ def _crowded(plan: Product, schedule: ProductSchedule) -> float:
         return SPILT
     beside = BLOCK_BYTES // (stages_that_fit(plan, schedule) * bytes_of_slice)
     return 1.0 if beside * schedule.warps >= WARPS else ALONE
+
+
+def _before(packing: Packing, item: int) -> float:
+    """Estimated microseconds until the factors are laid out, each number in so many bytes."""
+    scaled = packing.form.scaled
+    reads = [2 if scaled and not one.tried else 1 for one in packing.tensors]
+    moved = sum((4 * n + item) * prod(one.tensor.shape) for n, one in zip(reads, packing.tensors, strict=True))
+    launches = scaled + (1 + scaled) * len(packing.tensors)
+    return launches * LAUNCH_US + moved / BYTES_US

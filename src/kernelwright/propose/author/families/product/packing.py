@@ -22,6 +22,8 @@ from kernelwright.records.tensor import ITEM_BYTES, DType
 WORDS = ("high", "low", "rest")
 WIDE_BYTES = 16
 """Of one load."""
+TRIED_FROM = 1 << 24
+"""Elements of a tensor that the cache does not hold until it is read again."""
 LEAST_PADDED = 3
 """Extent of a dimension that zeros are put behind."""
 
@@ -70,6 +72,8 @@ class Packed:
     parts: tuple[Tensor, ...]
     factors: tuple[Expr, ...]
     """The factor, read from each part."""
+    tried: bool = False
+    """Whether it is laid out as it is first, and scaled only if its largest number proves unsuitable: one reading less."""
 
     @property
     def direct(self) -> bool:
@@ -217,7 +221,8 @@ def _packed(plan: Product, factor: Expr, element: Element, move: int, how: tuple
         for word in WORDS[: form.parts]
     )
     factors = tuple(_reading(factor, element, replace(element, name=t.name, sizes=shape, index=index)) for t in made)
-    return Packed(tensor, move, deep, inner, pad, made, factors)
+    tried = form == FORMS["fp16"] and prod(tensor.shape) >= TRIED_FROM
+    return Packed(tensor, move, deep, inner, pad, made, factors, tried)
 
 
 def _reading(factor: Expr, old: Element, new: Element) -> Expr:

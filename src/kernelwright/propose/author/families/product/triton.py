@@ -23,6 +23,8 @@ WORDS = frozenset({
 })  # fmt: skip
 APART = 4
 """Places between the largest numbers of two tensors, so that pointers to both are alike to the compiler."""
+AGAIN = 1024
+"""Programs that lay a tensor out anew; as a rule there is nothing to do for them."""
 LARGEST = 8192
 """Numbers of which one program finds the largest."""
 BITS = 31
@@ -106,7 +108,7 @@ class _Kernel:
             found.append(f"{self.scales} = torch.zeros(8, dtype=torch.int32, device={source}.device)")
         for number, packed in enumerate(packing.tensors):
             place = f"{self.scales}[{APART * number}:]" if self.scales else ""
-            found += [*(_largest(packed, place) if place else ()), *_pack(packed, place)]
+            found += [*(_largest(packed, place) if place and not packed.tried else ()), *_pack(packed, place)]
         return found
 
     def text(self, name: str) -> str:
@@ -130,7 +132,8 @@ class _Kernel:
                 self._step()
             if self.packing and self.scales:
                 right = f"{self.scales}_ptr + {APART * (len(self.packing.tensors) - 1)}"
-                w.line(f"total = _brought_back(total, tl.load({self.scales}_ptr), tl.load({right}))")
+                tried = f"{self.packing.left.tried}, {self.packing.right.tried}"
+                w.line(f"total = _brought_back(total, tl.load({self.scales}_ptr), tl.load({right}), {tried})")
             self.names.values[self.plan.node.key] = "total"
             scope = self._scope(self.names, self.rows, self.columns)
             self._reduce(scope)
@@ -393,9 +396,13 @@ def _pack(packed: Packed, scale: str) -> list[str]:
     block_d = min(4096 if packed.inner == 1 else 64, 1 << (packed.deep + packed.pad - 1).bit_length())
     block_i = 4096 // block_d if packed.inner > 1 else 1
     shape, dtype = packed.parts[0].shape, packed.parts[0].dtype
-    down = f"triton.cdiv({packed.deep + packed.pad}, {block_d})"
-    grid = f"{packed.outer} * {down} * triton.cdiv({packed.inner}, {block_i})"
-    pointers = ", ".join((source, *names, *names[-1:] * (3 - len(names)), scale or names[-1]))
+    tiles = (
+        f"{packed.outer} * triton.cdiv({packed.deep + packed.pad}, {block_d}) * triton.cdiv({packed.inner}, {block_i})"
+    )
+    pointers = ", ".join((source, *names, *names[-1:] * (3 - len(names)), *[scale] * bool(scale)))
+    sizes = f"DEEP={packed.deep}, INNER={packed.inner}, PAD={packed.pad}, PARTS={len(names)}"
+    given = [f"    {pointers},", f"    {sizes}, BLOCK_D={block_d}, BLOCK_I={block_i},"]
     made = [f"{name} = torch.empty({shape!r}, dtype=torch.{dtype}, device={source}.device)" for name in names]
-    sizes = f"DEEP={packed.deep}, INNER={packed.inner}, PAD={packed.pad}, PARTS={len(names)}, SCALED={bool(scale)}"
-    return [*made, f"_pack[({grid},)](", f"    {pointers},", f"    {sizes}, BLOCK_D={block_d}, BLOCK_I={block_i},", ")"]
+    name = "_pack_tried" if packed.tried else "_pack_scaled" if scale else "_pack"
+    again = [f"_pack_again[({AGAIN},)](", *given, f"    TILES={tiles},", ")"] if packed.tried else []
+    return [*made, f"{name}[({tiles},)](", *given, ")", *again]
