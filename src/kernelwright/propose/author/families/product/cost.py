@@ -50,7 +50,7 @@ def product_cost(plan: Product, schedule: ProductSchedule) -> float:
     rate *= min(1.0, sqrt(schedule.block_m * schedule.block_n) / 128)
     item = item_bytes(plan, schedule)
     near = item * depth * tiles * (schedule.block_m + schedule.block_n) / CACHE_US
-    stored = item * batch * rows * columns / BYTES_US
+    stored = (4 if plan.precise else 2) * batch * rows * columns / BYTES_US
     before = _before(packing, item) if packing else 0.0
     return before + LAUNCH_US + max(max(done / rate, near) * min(waves, 8.0) * _crowded(plan, schedule), stored)
 
