@@ -3,7 +3,7 @@
 Rows of dense data have writers of their own. Whatever else a graph is made of is partitioned among the families of kernels.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -14,7 +14,7 @@ from kernelwright.propose.author.assembly.module import write_program
 from kernelwright.propose.author.assembly.partition import partition
 from kernelwright.propose.author.assembly.schedules import Schedules
 from kernelwright.propose.author.families.product.plan import Product, rounds_factors
-from kernelwright.propose.author.families.product.schedule import product_starts
+from kernelwright.propose.author.families.product.schedule import SCALED, product_starts
 from kernelwright.propose.author.families.strided.plan import FEW, TOO_LONG
 from kernelwright.propose.author.families.table import CPP, TRITON
 from kernelwright.propose.author.plan.lower import rows_of
@@ -22,7 +22,7 @@ from kernelwright.propose.author.plan.plan import Plan
 from kernelwright.propose.author.plan.program import Kernel, Program
 from kernelwright.propose.author.plan.read import Reading, read
 from kernelwright.propose.author.schedule.cpp import cpp_default, cpp_space
-from kernelwright.propose.author.schedule.space import Space
+from kernelwright.propose.author.schedule.space import Setting, Space
 from kernelwright.propose.author.schedule.triton import WHOLE_LIMIT, triton_default, triton_space
 from kernelwright.propose.author.source.cpp import write_cpp
 from kernelwright.propose.author.source.triton import write_triton
@@ -46,6 +46,8 @@ class Design:
     """The kernels and what stays as it was; None where one kernel for rows of dense data does everything."""
     cost: Callable[[Any], float] | None = None
     """Estimated microseconds; None: nobody estimates."""
+    plain: Any = None
+    """The default without factors that are scaled to float16, whose few exponents may not do; None: there are none."""
 
     @property
     def family(self) -> str:
@@ -67,14 +69,19 @@ class Design:
         return f"by algebra: {', '.join(self.program.rules)}" if self.program and self.program.rules else ""
 
     def tries(self, count: int) -> list[Any]:
-        """The default, and then what differs from it in one or two options, the cheapest by estimate first."""
+        """The default, and then what differs from it in one or two options, the cheapest by estimate first.
+
+        The last one is the plain one: where float16 is not right, others of its kind are not either.
+        """
         start = self.default
         single = [self.space.turned(start, move) for move in self.space.moves(start)]
         if self.cost is None:
             return self._different([start, *single], count)
         double = (self.space.turned(schedule, move) for schedule in single for move in self.space.moves(schedule))
         ranked = sorted([*single, *islice(double, DOUBLES)], key=self.cost)
-        return self._different([start, *ranked], count)
+        if self.plain is None or count < 2:
+            return self._different([start, *ranked], count)
+        return [*self._different([start, *ranked], count - 1), self.plain]
 
     def _different(self, schedules: list[Any], count: int) -> list[Any]:
         """The first ones of which no two make the same kernel."""
@@ -132,17 +139,24 @@ def _program(task: Task) -> Design:
     precisions = {f"{prefix}precision": _precisions(task, kernel) for prefix, kernel in schedules.pairs()}
     space = _among(schedules.space(), precisions)
     first = {n: p[0] for n, p in precisions.items() if n in space.by_name}
-    default = schedules.default.model_copy(update=first)
+    default = plain = schedules.default.model_copy(update=first)
     for prefix, kernel in schedules.pairs():
         if isinstance(kernel.plan, Product):
             allowed = space.by_name[f"{prefix}precision"].values if kernel.plan.precise else ()
-            ways = [{prefix + n: v for n, v in way.items()} for way in product_starts(kernel.plan, allowed)]
-            default = min((default.model_copy(update=way) for way in ways), key=schedules.cost)
+            unscaled = [p for p in allowed if p not in SCALED]
+            default = _cheapest(default, prefix, product_starts(kernel.plan, allowed), schedules)
+            plain = _cheapest(plain, prefix, product_starts(kernel.plan, unscaled), schedules)
 
     def write(schedule: Any) -> Candidate:  # noqa: ANN401  the record is made for the program
         return write_program(task, program, TRITON, schedule)
 
-    return Design(space, default, write, program, schedules.cost)
+    return Design(space, default, write, program, schedules.cost, plain if plain != default else None)
+
+
+def _cheapest(schedule: Any, prefix: str, ways: Sequence[dict[str, Setting]], schedules: Schedules) -> Any:  # noqa: ANN401
+    """The schedule with that way to begin one kernel that costs least by estimate."""
+    named = [{prefix + name: value for name, value in way.items()} for way in ways]
+    return min((schedule.model_copy(update=way) for way in named), key=schedules.cost)
 
 
 def _precisions(task: Task, kernel: Kernel) -> tuple[str, ...]:

@@ -187,6 +187,30 @@ def test_no_early_try_of_a_product_has_more_sums_than_registers():
     assert max(sums) <= 128, tried
 
 
+@pytest.mark.parametrize(("size", "first", "last"), [(2048, "fp16x3", "bf16x6"), (64, "bf16x6", None)])
+def test_a_large_product_begins_in_scaled_float16_and_one_try_is_without(size, first, last):
+    inputs = f"torch.empty({size}, {size}, device='meta'), torch.empty({size}, {size}, device='meta')"
+    task = case(model("x @ w", inputs, arguments="x, w"), "product", "cuda").task
+    design = triton_design(task.model_copy(update={"target": task.target.model_copy(update={"present": True})}))
+    tries = design.tries(4)
+    assert design.default.precision == first
+    assert [one.precision for one in tries[1:] if one.precision != first] == ([last] if last else [])
+    assert last is None or tries[-1].precision == last
+    assert ("_brought_back(" in design.write(design.default).source) == (first == "fp16x3")
+
+
+def test_a_wider_tile_costs_less_where_the_cache_is_the_limit():
+    inputs = "torch.empty(16, 64, 256, 256, device='meta'), torch.empty(128, 64, 3, 3, device='meta')"
+    task = case(model("F.conv2d(x, w)", inputs, arguments="x, w"), "convolution", "cuda").task
+    design = triton_design(task)
+    packed = design.default.model_copy(
+        update={"packed": True, "precision": "tf32", "block_m": 128, "block_n": 128, "warps": 8}
+    )
+    assert design.cost(packed.model_copy(update={"block_n": 256})) < design.cost(packed)
+    alone = packed.model_copy(update={"stages": 1})
+    assert design.cost(alone) > design.cost(packed)
+
+
 @pytest.mark.parametrize(("columns", "late"), [(8192, False), (32768, True)])
 def test_factors_of_the_longest_rows_are_read_when_their_sums_are_known(columns, late):
     """1024 threads have 64 registers each: with 32 elements of the row and of each factor they spilled 436 bytes."""

@@ -29,6 +29,12 @@ WARPS, ALONE = 8, 1.3
 """How many times as long a tile takes where fewer warps share a multiprocessor: nothing is done while they wait or store."""
 HELD = 128
 """Numbers of a tile's sums that a thread has registers for, beside what it reads with: of 255 in all."""
+STEP = 1.0
+"""By which share, times numbers of the depth, a step is longer than what it multiplies: what it waits for."""
+STAGES = {1: 1.5, 2: 1.05}
+"""How many times as long a step takes where fewer slices than three are under way."""
+UNUSUAL = 1.001
+"""The same for another `group` than usual: what else is equal is tried first."""
 SPILT = 4.0
 """How many times as long a tile takes whose sums do not fit."""
 IMPOSSIBLE = 100.0
@@ -52,7 +58,11 @@ def product_cost(plan: Product, schedule: ProductSchedule) -> float:
     near = item * depth * tiles * (schedule.block_m + schedule.block_n) / CACHE_US
     stored = (4 if plan.precise else 2) * batch * rows * columns / BYTES_US
     before = _before(packing, item) if packing else 0.0
-    return before + LAUNCH_US + max(max(done / rate, near) * min(waves, 8.0) * _crowded(plan, schedule), stored)
+    return (
+        before
+        + LAUNCH_US
+        + max(max(done / rate, near) * min(waves, 8.0) * _crowded(plan, schedule) * _pace(plan, schedule), stored)
+    )
 
 
 def _crowded(plan: Product, schedule: ProductSchedule) -> float:
@@ -66,6 +76,14 @@ def _crowded(plan: Product, schedule: ProductSchedule) -> float:
         return SPILT
     beside = BLOCK_BYTES // (stages_that_fit(plan, schedule) * bytes_of_slice)
     return 1.0 if beside * schedule.warps >= WARPS else ALONE
+
+
+def _pace(plan: Product, schedule: ProductSchedule) -> float:
+    """How many times as long a tile takes for its steps' sake."""
+    usual = schedule.group == ProductSchedule().group
+    return (
+        (1.0 + STEP / schedule.block_k) * STAGES.get(stages_that_fit(plan, schedule), 1.0) * (1.0 if usual else UNUSUAL)
+    )
 
 
 def _before(packing: Packing, item: int) -> float:

@@ -17,6 +17,7 @@ SHARED_BYTES = 200 * 1024
 BLOCK_BYTES = 227 * 1024
 """Shared memory that one block may have, on sm_90."""
 Precision = Literal["tf32", "tf32x3", "bf16x6", "bf16x3", "fp16", "fp16x3", "ieee"]
+SCALED = frozenset(name for name, form in FORMS.items() if form.scaled)
 
 
 class ProductSchedule(Record):
