@@ -2,7 +2,7 @@
 
 from math import prod, sqrt
 
-from kernelwright.propose.author.families.product.packing import Packing, narrow
+from kernelwright.propose.author.families.product.packing import FORMS, Packing, narrow
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.families.product.schedule import (
     BLOCK_BYTES,
@@ -13,6 +13,7 @@ from kernelwright.propose.author.families.product.schedule import (
     slice_bytes,
     stages_that_fit,
 )
+from kernelwright.records.tensor import ITEM_BYTES
 
 FLOPS_US = {"ieee": 30e6, "tf32": 150e6, "tf32x3": 40e6, "bf16x6": 66e6, "bf16x3": 105e6, "half": 780e6}
 """Floating-point operations in a microsecond that tiles reach on an H200, as measured with tiles of 128 by 128."""
@@ -58,17 +59,14 @@ def product_cost(plan: Product, schedule: ProductSchedule) -> float:
     near = item * depth * tiles * (schedule.block_m + schedule.block_n) / CACHE_US
     stored = (4 if plan.precise else 2) * batch * rows * columns / BYTES_US
     before = _before(packing, item) if packing else 0.0
-    return (
-        before
-        + LAUNCH_US
-        + max(max(done / rate, near) * min(waves, 8.0) * _crowded(plan, schedule) * _pace(plan, schedule), stored)
-    )
+    multiplied = max(done / rate, near) * min(waves, 8.0) * _crowded(plan, schedule) * _pace(plan, schedule)
+    return before + LAUNCH_US + max(multiplied, stored)
 
 
 def _crowded(plan: Product, schedule: ProductSchedule) -> float:
     """How many times as long a tile takes for want of registers, of shared memory, or of others beside it."""
-    packing = packing_of(plan, schedule)
-    sums = 2 if packing is not None and packing.form.sliced else 1
+    form = FORMS.get(schedule.precision) if plan.precise else None
+    sums = 2 if form and form.sliced else 1
     bytes_of_slice = slice_bytes(plan, schedule)
     if bytes_of_slice > BLOCK_BYTES:
         return IMPOSSIBLE
@@ -80,16 +78,17 @@ def _crowded(plan: Product, schedule: ProductSchedule) -> float:
 
 def _pace(plan: Product, schedule: ProductSchedule) -> float:
     """How many times as long a tile takes for its steps' sake."""
-    usual = schedule.group == ProductSchedule().group
-    return (
-        (1.0 + STEP / schedule.block_k) * STAGES.get(stages_that_fit(plan, schedule), 1.0) * (1.0 if usual else UNUSUAL)
-    )
+    unusual = UNUSUAL if schedule.group != ProductSchedule().group else 1.0
+    return (1.0 + STEP / schedule.block_k) * STAGES.get(stages_that_fit(plan, schedule), 1.0) * unusual
 
 
 def _before(packing: Packing, item: int) -> float:
     """Estimated microseconds until the factors are laid out, each number in so many bytes."""
     scaled = packing.form.scaled
     reads = [2 if scaled and not one.tried else 1 for one in packing.tensors]
-    moved = sum((4 * n + item) * prod(one.tensor.shape) for n, one in zip(reads, packing.tensors, strict=True))
+    moved = sum(
+        (ITEM_BYTES[one.tensor.dtype] * n + item) * prod(one.tensor.shape)
+        for n, one in zip(reads, packing.tensors, strict=True)
+    )
     launches = scaled + (1 + scaled) * len(packing.tensors)
     return launches * LAUNCH_US + moved / BYTES_US
