@@ -21,7 +21,7 @@ is timed on this device, one kernel at a time. `--policy` takes the packaged mod
 
 GRPO on gains practises on --practice modules of held-out families that no measure has (of their timed kernels on the first
 --practised, if that is given), or, without any, on those of `sft`; that on right edits takes others still. Each kernel is
-timed once (the search cache), also by arms beside each other. A reply is an edit of the kernel (prompt variant `edits`), some
+timed once (the cache of trainers), also by arms beside each other. A reply is an edit of the kernel (prompt variant `edits`), some
 thirty tokens where the whole kernel has six hundred: nearly half of those had a slip of copying in them.
 OUT/train-midend-DEVICE.json has all figures. Three calls of 560 s in one lease, on from the files of an earlier one:
 
