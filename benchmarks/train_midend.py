@@ -21,8 +21,8 @@ is timed on this device, one kernel at a time. `--policy` takes the packaged mod
 
 GRPO on gains practises on --practice modules of held-out families that no measure has (of their timed kernels on the first
 --practised, if that is given), or, without any, on those of `sft`; that on right edits takes others still. Each kernel is
-timed once (the cache of trainers), also by arms beside each other. A reply is an edit of the kernel (prompt variant `edits`), some
-thirty tokens where the whole kernel has six hundred: nearly half of those had a slip of copying in them.
+timed once (the cache of trainers), also by arms beside each other. A reply is an edit of the kernel (prompt variant `edits`),
+some thirty tokens where the whole kernel has six hundred: nearly half of those had a slip of copying in them.
 OUT/train-midend-DEVICE.json has all figures. Three calls of 560 s in one lease, on from the files of an earlier one:
 
     HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 PYTHONPATH=src:$PYTHONPATH \
