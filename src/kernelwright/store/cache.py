@@ -133,7 +133,7 @@ class EvaluationCache:
     def _give_up(self, what: str, error: Exception) -> None:
         self.trouble = (
             f"the search cache {self.file} could not be {what} ({error}): everything is judged anew. "
-            "Free some space or remove the file; --no-cache does without it"
+            f"Free some space or remove the file; {'cached = false' if self._doubtful else '--no-cache'} does without it"
         )
         self.close()
 

@@ -81,7 +81,7 @@ class Design:
         ranked = sorted([*single, *islice(double, DOUBLES)], key=self.cost)
         if self.plain is None or count < 2:
             return self._different([start, *ranked], count)
-        return [*self._different([start, *ranked], count - 1), self.plain]
+        return [*(s for s in self._different([start, *ranked], count - 1) if s != self.plain), self.plain]
 
     def _different(self, schedules: list[Any], count: int) -> list[Any]:
         """The first ones of which no two make the same kernel."""

@@ -266,12 +266,12 @@ def _order_value(key, DESCENDING: tl.constexpr):
 """Functions that Triton's language lacks, in an order in which each is defined before its use."""
 
 CALLS = {
-    "_brought_back": ("_exponent", "_power"), "_pack": ("_pack_tile", "_tf32"), "_largest": ("_largest_bits",),
-    "_pack_scaled": ("_pack_tile", "_tf32", "_exponent", "_power"), "_pack_tried": ("_pack_tile", "_tf32", "_largest_bits"),
-    "_pack_again": ("_pack_tile", "_tf32", "_exponent", "_power"), "_order_key": ("_whole_key",),
-    "_order_value": ("_whole_value",),
+    "_brought_back": ("_exponent", "_power"), "_largest": ("_largest_bits",), "_order_key": ("_whole_key",),
+    "_order_value": ("_whole_value",), "_pack": ("_pack_tile",), "_pack_scaled": ("_pack_tile", "_exponent", "_power"),
+    "_pack_tried": ("_pack_tile", "_largest_bits"), "_pack_again": ("_pack_tile", "_exponent", "_power"),
+    "_pack_tile": ("_tf32",),
 }  # fmt: skip
-"""Who calls whom."""
+"""Who calls whom; who is called and calls others stands behind its callers."""
 
 
 def helpers_in(kernels: str) -> list[str]:

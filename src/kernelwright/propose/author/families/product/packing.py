@@ -7,7 +7,8 @@ zeros behind it where its extent would keep loads narrow.
 
 A float16 number has as many digits as TF32 keeps, in half of the bytes, and two have as many as two TF32 numbers; but few
 exponents. So a tensor is multiplied by the power of two that brings its largest number near float16's largest: what is 2**28
-times smaller still has all digits (Ootomo and Yokota 2022, section 4, scale so, too). The product is multiplied back.
+times smaller still has all digits, and the product is multiplied back. (Ootomo and Yokota 2022, whose three products these
+are, scale the second part alone, by 2**11.)
 """
 
 from dataclasses import dataclass, replace

@@ -92,8 +92,7 @@ def product_starts(plan: Product, precisions: Sequence[Setting]) -> list[dict[st
         return [{"packed": packed} for packed in (False, True)]
     found: list[dict[str, Setting]] = []
     for precision in precisions:
-        form = FORMS.get(str(precision))
-        made = packing(plan, form) if form and form.scaled else None
+        made = packing(plan, FORMS[str(precision)]) if precision in SCALED else None
         # Sixty-four numbers of two bytes are what Hopper's tensor cores read of a row at once.
         deep: dict[str, Setting] = {"block_k": DEEP} if made and made.extent % DEEP == 0 else {}
         found += [{"precision": precision, "packed": packed} | deep for packed in ((True,) if made else (False, True))]
@@ -102,8 +101,7 @@ def product_starts(plan: Product, precisions: Sequence[Setting]) -> list[dict[st
 
 def _can(plan: Product, precision: str) -> bool:
     """Whether a product can be made so: what is scaled must be laid out."""
-    form = FORMS.get(precision)
-    return form is None or not form.scaled or packing(plan, form) is not None
+    return precision not in SCALED or packing(plan, FORMS[precision]) is not None
 
 
 def packing_of(plan: Product, schedule: ProductSchedule) -> Packing | None:

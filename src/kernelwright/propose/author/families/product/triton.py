@@ -103,8 +103,9 @@ class _Kernel:
 
     def _packs(self, packing: Packing) -> list[str]:
         """Lines that lay the factors out; by each tensor, the bits of its largest number are found first."""
-        found, source = [], packing.tensors[0].tensor.identifier if packing.tensors else ""
+        found = list[str]()
         if self.scales:
+            source = packing.tensors[0].tensor.identifier
             found.append(f"{self.scales} = torch.zeros(8, dtype=torch.int32, device={source}.device)")
         for number, packed in enumerate(packing.tensors):
             place = f"{self.scales}[{APART * number}:]" if self.scales else ""
