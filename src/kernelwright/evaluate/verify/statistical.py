@@ -9,7 +9,8 @@ for, whatever the distributions are (Pitman 1937; the energy distance is Székel
 fails by the distances alone.
 
 Rounding, which is not random, must not tell the sides apart: values close to one that the reference gave count as it,
-and each feature has a least unit. A dependence that shows in none of the features passes.
+what is tiny beside the mean is as close to nothing, and each feature has a least unit. A GELU of -6 is -6e-9, or nothing
+where its erf has come to one. A dependence that shows in none of the features passes.
 """
 
 import secrets
@@ -30,6 +31,8 @@ LAGS = (1, 2, 4, 32, 64, 128, 256, 1024)
 QUANTILES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 VALUES = 32
 """Most different values whose shares are looked at one by one."""
+TINY = 1e-5
+"""Of the mean of absolute values: what rounding leaves where terms cancel."""
 FEWEST, MOST = 2000, 200_000
 """Random assignments of a test."""
 
@@ -174,8 +177,9 @@ def features_of(draws: torch.Tensor, sample: Draws) -> tuple[list[str], torch.Te
 
 def _snapped(draws: torch.Tensor, sample: Draws) -> torch.Tensor:
     """Draws in which what is as good as equal to a held value of its element is that value."""
+    tiny = TINY * sample.held.abs().mean()
     for held in sample.held:
-        near = (draws - held).abs() <= sample.tolerance * held.abs()
+        near = (draws - held).abs() <= (sample.tolerance * held.abs()).clamp(min=tiny)
         draws = torch.where(near, held, draws)
     return draws
 
@@ -250,7 +254,8 @@ class Pairs:
         """Keep a pair of flat results; refused at once is only what is not finite."""
         if got.dtype.is_floating_point and (wrong := not_finite(got)):
             return wrong
-        both = (got.flatten().double().cpu(), wanted.flatten().double().cpu())
+        tiny = TINY * float(wanted.double().abs().mean())
+        both = tuple(_without(tiny, one.flatten().double().cpu()) for one in (got, wanted))
         self._listen(*both)
         count = self._sample.count
         mine, theirs = both[0][-count:].clone(), both[1][-count:].clone()
@@ -304,6 +309,11 @@ class Pairs:
             f"{false_alarm:g} of cases"
         )
         return Wrong("value", evidence, float(largest[0]))
+
+
+def _without(tiny: float, values: torch.Tensor) -> torch.Tensor:
+    """The values, of which those below `tiny` are zero."""
+    return values.where(values.abs() > tiny, 0.0)
 
 
 def _grouped(differences: torch.Tensor) -> torch.Tensor:

@@ -38,6 +38,16 @@ def test_timed_calls_of_an_honest_kernel_pass(shape):
     assert paired(lambda v: v, lambda v: v, shape=shape) is None
 
 
+def test_timed_calls_whose_tails_rounding_leaves_pass():
+    """A GELU far below zero: nothing, or a number by which nothing is told."""
+
+    def with_tails(tail):
+        return lambda values: dropped(torch.where(values < -0.25, tail * values, values + 1.0))
+
+    assert paired(with_tails(1e-7), with_tails(0.0)) is None
+    assert paired(with_tails(1e-2), with_tails(0.0)) is not None
+
+
 def test_timed_calls_that_drop_nothing_or_always_the_same_are_refused():
     mask = torch.rand(SHAPE) < 0.75
     assert "timed calls" in paired(lambda v: v, dropped).evidence

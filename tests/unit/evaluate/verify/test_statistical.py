@@ -62,6 +62,18 @@ def test_rounding_that_is_the_same_in_every_draw_does_not_tell_the_sides_apart()
     assert judged(dropout, lambda: torch.where(torch.rand(SHAPE) < 0.75, x() / 0.75, 0.0))[1] is None
 
 
+def with_tails(tail):
+    """A dropout of which two elements of five are next to nothing: `tail` of them is what rounding leaves."""
+    values = x()
+    return dropout(values=torch.where(values < -0.25, tail(values), values + 1.0))
+
+
+def test_what_is_nothing_but_for_rounding_does_not_tell_the_sides_apart():
+    """A GELU far below zero: nothing, or a number by which nothing is told."""
+    assert judged(lambda: with_tails(torch.zeros_like), lambda: with_tails(lambda v: 1e-7 * v))[1] is None
+    assert judged(lambda: with_tails(torch.zeros_like), lambda: with_tails(lambda v: 1e-2 * v))[1] is not None
+
+
 @pytest.mark.parametrize(
     "candidate",
     [
