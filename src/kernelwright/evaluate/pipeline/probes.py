@@ -43,6 +43,10 @@ class Subject:
     def __init__(self, process: CandidateProcess, prepare: Callable[[Offsets], None] | None = None) -> None:
         self.process, self._prepare = process, prepare
 
+    def has_room(self, outputs: Sequence[TensorSpec], calls: int) -> bool:
+        """As `CandidateProcess.has_room`."""
+        return self.process.has_room(outputs, calls)
+
     def compute(self, places: Sequence[Offsets]) -> list[Results]:
         """Results of one sample, a list for each call; no two of them share memory.
 
@@ -240,6 +244,8 @@ def new_storage(scene: Scene) -> str:
 def two_results(scene: Scene) -> str:
     """Two results at once, of inputs in two places and the same parameters: the second must not change the first."""
     scene.must_have_outputs()
+    if not scene.subject.has_room(scene.session.task.workload.outputs, calls=2):
+        raise NotRunError("the device has no room for two results at once")
     here, there = _two_places(scene)
     inputs = len(scene.session.inputs)
     places = [here, (*there[:inputs], *here[inputs:])]

@@ -25,6 +25,7 @@ from kernelwright.evaluate.sandbox.child import (
 from kernelwright.evaluate.sandbox.handover import Handover, WatchedHandover
 from kernelwright.evaluate.sandbox.messages.base import Answer, Command, MalformedError, R
 from kernelwright.evaluate.sandbox.messages.calls import LIBRARY_FULL, Found, RanInTurn, Run, RunInTurn
+from kernelwright.records.tensor import TensorSpec
 
 GUARD = 4096
 """Bytes of the zone before and behind a result that nobody may write to."""
@@ -151,6 +152,10 @@ class CandidateProcess:
             RefereeError: any of these, of a trusted side; or a side that takes no such command.
         """
         return self._put(command, limit_s)[0]
+
+    def has_room(self, outputs: Sequence[TensorSpec], calls: int) -> bool:
+        """Whether the results of so many calls can be kept at once: a CPU's outbox holds two in any case."""
+        return True
 
     def ready(self, calls: int) -> None:
         """Prepare for this many calls before there are inputs: a side whose results it allocates itself does nothing."""

@@ -5,14 +5,18 @@ from unittest.mock import MagicMock
 
 import pytest
 
+from kernelwright.errors import RefereeError
 from kernelwright.evaluate.backends.cuda import loading
 from kernelwright.evaluate.backends.cuda.memory import limit_s
 from kernelwright.evaluate.backends.cuda.process import PlanCandidateProcess
 from kernelwright.evaluate.pipeline.evaluate import outcome_of
 from kernelwright.evaluate.sandbox.child import ChildSlowError
+from kernelwright.evaluate.timing.clock import MOST_CALLS
 from kernelwright.records.policy import Policy
+from kernelwright.records.tensor import TensorSpec
 
 POLICY = Policy(run_limit_s=30.0)
+OUTPUT = TensorSpec(name="output", shape=(1 << 28,), dtype="float32")
 
 
 @pytest.fixture
@@ -28,6 +32,7 @@ def limits(monkeypatch):
 def trial():
     found = MagicMock(policy=POLICY, stage="verify")
     found.session.policy, found.session.eager_s = POLICY, 1e-5
+    found.session.task.workload.outputs, found.session.memory.box.return_value = (OUTPUT,), 1 << 26
     return found
 
 
@@ -57,3 +62,18 @@ def test_what_is_slow_names_the_limit_that_it_broke(limits, trial):
     outcome = outcome_of(trial, ended.value)
     assert outcome.outcome == "timed_out"
     assert outcome.limit_s == limit_s(trial.session)
+
+
+@pytest.mark.parametrize(
+    ("effort", "free", "two"), [("final", 80 << 30, True), ("search", 80 << 30, False), ("final", 5 << 30, False)]
+)
+def test_an_audit_s_two_results_find_room_where_the_device_has_it(monkeypatch, trial, effort, free, two):
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda: (free, 140 << 30))
+    trial.effort = effort
+    process = PlanCandidateProcess(MagicMock(), 1.0, (OUTPUT,))
+    process.outbox_bytes = process.room((OUTPUT,), MOST_CALLS, loading._box(trial))
+    assert process.has_room((OUTPUT,), 2) is two
+    if not two:
+        process.outbox = MagicMock()
+        with pytest.raises(RefereeError, match="do not fit"):
+            process._poison(2)

@@ -9,7 +9,7 @@ from kernelwright.evaluate.backends.host import hash_block
 from kernelwright.evaluate.backends.instruments import Instruments, NotRunError, Sanitized
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.new_best_audit import ablation, audit_new_best, own_share
-from kernelwright.evaluate.pipeline.probes import ProbeFailedError, Scene, _loaded_again, perturbation
+from kernelwright.evaluate.pipeline.probes import ProbeFailedError, Scene, _loaded_again, perturbation, two_results
 from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.candidate import Candidate
@@ -43,7 +43,10 @@ class Honest:
     """Computes in the grader what a candidate would."""
 
     def __init__(self, session):
-        self.session = session
+        self.session, self.room = session, 2
+
+    def has_room(self, outputs, calls):
+        return calls <= self.room
 
     def result(self, offsets):
         return self.session.view(0, offsets[0]).cumsum(1)
@@ -288,6 +291,13 @@ def test_where_kernels_cannot_be_told_apart_forbidden_library_calls_are_presumed
     forbidden = judged(trial, Honest, Instruments(), library_calls="forbid")
     assert forbidden.outcome == "refused"
     assert "library calls are forbidden" in forbidden.reason
+
+
+def test_two_results_that_find_no_room_are_not_computed(trial):
+    scene = Scene(trial.session, Honest(trial.session))
+    scene.subject.room = 1
+    with pytest.raises(NotRunError, match="no room for two results"):
+        two_results(scene)
 
 
 def test_constants_that_find_no_room_in_one_more_process_are_not_changed():

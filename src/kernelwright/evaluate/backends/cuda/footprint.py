@@ -6,7 +6,7 @@ when they are needed), double precision as a whole (it goes in slices where rows
 inputs of the cases. Never an input distribution, the last place or the last draw.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kernelwright.errors import TaskError
@@ -19,6 +19,8 @@ OUTBOX = 4 << 30
 WIDE = 2 << 30
 """Most bytes of fp64 results that are kept as they are; larger ones are kept in single precision, which adds half an
 ulp of it to every error."""
+AROUND = 3 * 4096
+"""Bytes about a result in an outbox, at most: its guards, and up to where the next one begins."""
 SPARE = 4 << 30
 """Most bytes of fresh inputs for the calls of one sample; those of one call always fit. More would take long to write."""
 SLACK = 3 << 29
@@ -104,6 +106,11 @@ class Footprint:
 def wide(outputs: tuple[TensorSpec, ...]) -> bool:
     """Whether expected results are kept in fp64."""
     return 8 * sum(o.numel for o in outputs) <= WIDE
+
+
+def guarded_bytes(outputs: Sequence[TensorSpec]) -> int:
+    """Of one call's results in an outbox."""
+    return sum(o.nbytes + AROUND for o in outputs)
 
 
 def expected_bytes(outputs: tuple[TensorSpec, ...]) -> int:

@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 
+import torch
+
 from kernelwright.evaluate.backends.backend import BESIDE_EAGER, Loaded
+from kernelwright.evaluate.backends.cuda.footprint import MARGIN, guarded_bytes
 from kernelwright.evaluate.backends.cuda.instruments import of_a_model, of_a_plan
 from kernelwright.evaluate.backends.cuda.machine import CudaMachine
 from kernelwright.evaluate.backends.cuda.memory import limit_s, rest
@@ -67,7 +70,7 @@ def loaded_plan(trial: Trial, machine: CudaMachine, program: Program, optional: 
         process.off = trial.policy.disabled
     try:
         with trial.timed("load"):
-            process.load(program, session.share(), len(session.inputs), box=session.memory.box())
+            process.load(program, session.share(), len(session.inputs), box=_box(trial))
             process.limit_s = limit_s(session)
         with trial.timed("verify"):
             facts = _chosen(trial, process, program)
@@ -85,6 +88,14 @@ def loaded_plan(trial: Trial, machine: CudaMachine, program: Program, optional: 
     finally:
         process.leave()
         machine.prewarmed("launcher").retire(child)
+
+
+def _box(trial: Trial) -> int:
+    """Bytes of its outbox: an audit has two results kept at once, if the device has room for them."""
+    session = trial.session
+    two = 2 * guarded_bytes(session.task.workload.outputs)
+    room = trial.effort == "final" and two <= torch.cuda.mem_get_info()[0] - MARGIN
+    return max(session.memory.box(), two if room else 0)
 
 
 def _launcher(trial: Trial, child: Child) -> PlanCandidateProcess:
@@ -267,7 +278,7 @@ def _load(
     copies = sum(t.nbytes + 4096 for t in session.tensors) if private else 0
     if not optional:
         process.relieve = _relief(trial)
-    outbox = process.open_outbox(max(session.memory.box(), copies))
+    outbox = process.open_outbox(max(_box(trial), copies))
     sizes, descriptors = session.share()
     extension = None
     if BUILDERS[trial.candidate.language].EXTENSION:

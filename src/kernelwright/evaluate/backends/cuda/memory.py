@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import torch
 
-from kernelwright.evaluate.backends.cuda.footprint import OUTBOX, Footprint, Need, fit, wide
+from kernelwright.evaluate.backends.cuda.footprint import OUTBOX, Footprint, Need, fit, guarded_bytes, wide
 from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
@@ -84,8 +84,7 @@ class DeviceMemory:
 
     def most_calls(self) -> int:
         """Calls whose results fit the smallest outbox together."""
-        outputs = self._task.workload.outputs
-        return max(1, min(MOST_CALLS, self.box() // sum(o.nbytes + 3 * 4096 for o in outputs)))
+        return max(1, min(MOST_CALLS, self.box() // guarded_bytes(self._task.workload.outputs)))
 
     def box(self, item_bytes: int = 0) -> int:
         """See `Memory.box`."""
@@ -171,7 +170,7 @@ def rest(reference: CandidateProcess, collect: bool = False) -> None:
 def outbox_size(outputs: Sequence[TensorSpec], item_bytes: int = 0, most: int = OUTBOX) -> int:
     """Room for one call's results, floats at this many bytes at least, and for a sample's calls up to `most` bytes."""
     one = sum(max(item_bytes if o.floating else 0, ITEM_BYTES[o.dtype]) * o.numel + 4096 for o in outputs)
-    sample = MOST_CALLS * sum(o.nbytes + 3 * 4096 for o in outputs)
+    sample = MOST_CALLS * guarded_bytes(outputs)
     return max(one, min(max(most, MIN_BOX), sample))
 
 

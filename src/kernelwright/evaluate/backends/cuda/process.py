@@ -14,7 +14,8 @@ from typing import Literal
 
 import torch
 
-from kernelwright.evaluate.backends.cuda.footprint import OUTBOX
+from kernelwright.errors import RefereeError
+from kernelwright.evaluate.backends.cuda.footprint import OUTBOX, guarded_bytes
 from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.evaluate.sandbox.candidate_process import (
     GUARD,
@@ -80,6 +81,10 @@ class CudaCandidateProcess(CandidateProcess):
             self.outbox = CudaArena([size])
         self.outbox_bytes = self.outbox.layout()[0]
         return self.outbox.descriptors[0]
+
+    def has_room(self, outputs: Sequence[TensorSpec], calls: int) -> bool:
+        """As `CandidateProcess.has_room`."""
+        return calls * guarded_bytes(outputs) <= self.outbox_bytes
 
     def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> Ran:
         """As `CandidateProcess.run`; results are copied to the outbox in a question of their own, after the clock."""
@@ -305,6 +310,8 @@ class PlanCandidateProcess(CudaCandidateProcess):
 
     def _poison(self, calls: int) -> None:
         assert self.outbox is not None
+        if calls * sum(_slot(o) for o in self._outputs) > self.outbox_bytes:
+            raise RefereeError(f"the results of {calls} calls do not fit an outbox of {self.outbox_bytes} bytes")
         for call in range(calls):
             for start, spec in zip(self._starts(call), self._outputs, strict=True):
                 whole_slot = self.outbox.bytes(0, start - GUARD, _slot(spec))
