@@ -25,7 +25,8 @@ import time
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
 
-from author_rows import Row, Work, better, judged, lowered, missed, verified
+from author_families import Row, better
+from author_rows import Work, judged, lowered, missed, verified
 from author_table import line, table
 from parts import may_be_in_parts, of_part
 from provenance import alike, copy_gbps, provenance

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from author_families import BASELINES, Row, figure
 from pydantic import JsonValue, ValidationError
 
 from kernelwright.errors import KernelwrightError, ProposeError
@@ -16,14 +17,11 @@ from kernelwright.propose.author.designs import DESIGNS, Design
 from kernelwright.propose.inductor import inductor
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, is_right, speedup_over_eager
-from kernelwright.records.measure import BaselineName
 from kernelwright.records.policy import Effort
 from kernelwright.records.task import Target, Task, TaskSource
 
-Row = dict[str, JsonValue]
 LANGUAGES = {"cpu": "cpp"}
 """What is written for a kind of device; Triton for any other."""
-BASELINES: tuple[BaselineName, ...] = ("eager", "compile")
 EFFORTS: dict[str, Effort] = {
     "default": "search", "inductor": "search", "tries": "search", "final": "final", "second": "search",
 }  # fmt: skip
@@ -147,12 +145,6 @@ def missed(work: Work, outcome: str, why: str) -> None:
     _done(work)
 
 
-def better(row: Row) -> float:
-    """How many times as fast as the better of both; 0 where nothing was measured."""
-    ratios = [_ratio(row, name)[0] for name in BASELINES if name in row]
-    return min(ratios, default=0.0)
-
-
 def shape_of(design: Design) -> Row:
     """Which families made the kernels, which rules rewrote them, and what PyTorch still does."""
     if design.program is None:
@@ -219,14 +211,7 @@ def _sure(found: Evaluation) -> float:
 
 
 def _known(row: Row) -> float:
-    return _ratio(row, "eager")[1] if "eager" in row else -1.0
-
-
-def _ratio(row: Row, name: str) -> tuple[float, float]:
-    """Median and lower end."""
-    found = row[name]
-    assert isinstance(found, list)
-    return float(str(found[0])), float(str(found[1]))
+    return figure(row, "eager", place=1) if "eager" in row else -1.0
 
 
 def _figures(found: Evaluation, copy_gbps: float) -> Row:
@@ -234,6 +219,7 @@ def _figures(found: Evaluation, copy_gbps: float) -> Row:
     timing = found.timing
     share = found.roofline.achieved_gbps / copy_gbps if copy_gbps else None
     told: Row = {"latency_us": timing.latency_us, "copy_share": share, "missing": list(timing.missing)}
+    told["tflops"] = round(found.roofline.flops / timing.latency_us / 1e6, 2)
     told |= {"chosen": found.build.chosen, "facts": [k.model_dump(exclude_none=True) for k in found.build.kernels]}
     for versus in timing.versus:
         r = versus.speedup

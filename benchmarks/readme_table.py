@@ -1,18 +1,28 @@
 """Writes the README's results from committed measurements; `--check` fails when the two differ.
 
 Reads every `benchmarks/results/examples-*.json` (docs/results.md has the schema) and fills two marked places of
-README.md: `headline`, the clearest win of each file over both baselines, and `results`, every row. Measures nothing.
+README.md: `headline`, the clearest win of each file over both baselines, and `results`, every row. A third, `field`, says
+what `author-field-nvidia-*.json` come to by family. Measures nothing.
 """
 
+import json
+import math
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from author_families import Family, families, family, mean
 from pydantic import BaseModel, ConfigDict
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 RESULTS = ROOT / "benchmarks" / "results"
+COLUMNS = (
+    "family", "tasks", "right", "over `torch.compile`", "over the better", "worst", "faster", "even", "slower",
+    "of a copy", "TFLOP/s",
+)  # fmt: skip
+ARITHMETIC = 5.0
+"""TFLOP/s below which arithmetic bounds nothing."""
 NOTHING = "*No measurement has been committed yet.*"
 
 
@@ -62,6 +72,11 @@ def main(arguments: list[str]) -> int:
     found = [read(path) for path in sorted(RESULTS.glob("examples-*.json"))]
     before = README.read_text("utf-8")
     after = fill(fill(before, "headline", headline(found)), "results", tables(found))
+    after = fill(
+        after,
+        "field",
+        fields([json.loads(p.read_text("utf-8")) for p in sorted(RESULTS.glob("author-field-nvidia-*.json"))]),
+    )
     if "--check" not in arguments:
         README.write_text(after, "utf-8")
         return 0
@@ -127,6 +142,36 @@ def caption(found: Results) -> str:
     """Where, with what, and at which commit it was measured."""
     versions = ", ".join(f"{name} {version}" for name, version in sorted(found.versions.items()))
     return f"{found.device}; numerics {found.numerics}; {versions}; commit `{found.commit[:12]}`, {found.date}."
+
+
+def fields(found: list[dict[str, Any]]) -> str:
+    """A table for each pass over the field's tasks: single operators by family, chains, networks."""
+    return "\n\n".join(map(one_field, found)) or NOTHING
+
+
+def one_field(found: dict[str, Any]) -> str:
+    """The table of one pass, and what it was measured with."""
+    kinds = {k: [r for r in found["rows"] if f"/{k}/" in r["task"]] for k in ("operators", "chains", "networks")}
+    lines = [
+        f"| {' | '.join(COLUMNS)} |",
+        f"|---|{'--:|' * (len(COLUMNS) - 1)}",
+        *(summed(each) for each in sorted(families(kinds["operators"]), key=lambda each: each.name)),
+        *(summed(family(f"**all {kind}**", rows)) for kind, rows in kinds.items() if rows),
+    ]
+    versions = ", ".join(f"{name} {found['versions'][name]}" for name in ("python", "torch", "triton", "driver"))
+    told = f"{found['device']}; numerics as-is; {versions}; commit `{found['commit']}`, {found['date']}."
+    return "\n".join([*lines, "", told])
+
+
+def summed(found: Family) -> str:
+    """One line: counts and geometric means, then how near the device's limits it is."""
+    counts = f"| {found.name} | {found.tasks} | {found.right} |"
+    means = " | ".join(
+        f"{x:.2f}×" for x in (mean(found.compile), mean(found.better), min(found.better, default=math.nan))
+    )
+    share = "" if found.copy_share is None else f"{found.copy_share:.0%}"
+    flops = f"{found.tflops:.0f}" if (found.tflops or 0.0) >= ARITHMETIC else ""
+    return f"{counts} {means} | {found.faster} | {found.even} | {found.slower} | {share} | {flops} |"
 
 
 def fill(text: str, place: str, body: str) -> str:

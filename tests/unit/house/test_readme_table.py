@@ -28,12 +28,13 @@ RESULTS = {
 
 @pytest.fixture
 def script(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPT.parent)
     spec = importlib.util.spec_from_file_location("readme_table", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     monkeypatch.setattr(module, "README", tmp_path / "README.md")
     monkeypatch.setattr(module, "RESULTS", tmp_path)
-    places = [f"<!-- {name}:begin -->\nold\n<!-- {name}:end -->\n" for name in ("headline", "results")]
+    places = [f"<!-- {name}:begin -->\nold\n<!-- {name}:end -->\n" for name in ("headline", "results", "field")]
     (tmp_path / "README.md").write_text("a\n" + "b\n".join(places) + "c\n")
     return module
 
@@ -65,7 +66,36 @@ def test_a_changed_figure_is_noticed(script, tmp_path):
 
 def test_without_results_it_says_so(script, tmp_path):
     script.main([])
-    assert (tmp_path / "README.md").read_text().count(script.NOTHING) == 2
+    assert (tmp_path / "README.md").read_text().count(script.NOTHING) == 3
+
+
+def test_passes_over_the_field_become_a_table_by_family(script, tmp_path):
+    def row(task, family, compiled, **more):
+        return {
+            "task": task,
+            "family": family,
+            "outcome": "measured",
+            "eager": [3.0, 2.9, 3.1, "faster"],
+            "compile": compiled,
+            **more,
+        }
+
+    rows = [
+        row("field/operators/relu", "element-wise", [1.0, 0.99, 1.01, "inconclusive"], copy_share=0.97, tflops=0.1),
+        row("field/operators/mm", "product", [4.0, 3.9, 4.1, "faster"], tflops=150.0),
+        {"task": "field/chains/x", "family": "chain", "outcome": "incorrect"},
+        row("field/chains/y", "chain", [0.5, 0.49, 0.51, "slower"]),
+    ]
+    versions = {"python": "3", "torch": "2", "triton": "1", "driver": "9", "numpy": "2"}
+    found = {"device": "a GPU", "versions": versions, "commit": "abc", "date": "today", "rows": rows}
+    (tmp_path / "author-field-nvidia-h200.json").write_text(json.dumps(found))
+    script.main([])
+    text = (tmp_path / "README.md").read_text()
+    assert "| element-wise | 1 | 1 | 1.00× | 1.00× | 1.00× | 0 | 1 | 0 | 97% |  |" in text
+    assert "| product | 1 | 1 | 4.00× | 3.00× | 3.00× | 1 | 0 | 0 |  | 150 |" in text
+    assert "| **all operators** | 2 | 2 | 2.00× | 1.73× | 1.00× | 1 | 1 | 0 | 97% | 75 |" in text
+    assert "| **all chains** | 2 | 1 | 0.50× | 0.50× | 0.50× | 0 | 0 | 1 |  |  |" in text
+    assert "a GPU; numerics as-is; python 3, torch 2, triton 1, driver 9; commit `abc`, today." in text
 
 
 def test_an_unknown_field_is_refused(script, tmp_path):
