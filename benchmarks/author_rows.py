@@ -180,8 +180,11 @@ def _tell(work: Work, kernels: Sequence[Kernel]) -> None:
     tries = list(work.row.get("tries") or [])  # type: ignore[arg-type]
     for kernel in kernels:
         told: Row = {"step": work.step, "schedule": kernel.schedule, "outcome": kernel.found.outcome}
+        told["seconds"] = {each.stage: round(each.seconds, 2) for each in kernel.found.seconds}
         if isinstance(kernel.found, Measured):
             told["speedup_eager"] = round(_sure(kernel.found), 4)
+            if (audit := kernel.found.audit) is not None:
+                told["audit"] = {p.name: [p.status, round(p.seconds, 2)] for p in audit.probes}
         elif not is_right(kernel.found):
             told["why"] = why(kernel.found)
             told["source"] = kernel.candidate.source

@@ -5,11 +5,14 @@ probes say so.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
 
 from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.clock import Clock
-from kernelwright.evaluate.backends.instruments import Ablatable, Instruments, NotRunError
+from kernelwright.evaluate.backends.instruments import Ablatable, Instruments, NotRunError, Sanitized
 from kernelwright.evaluate.pipeline import probes
 from kernelwright.evaluate.pipeline.probes import ProbeFailedError, Scene, Subject
 from kernelwright.evaluate.session.trial import Trial
@@ -46,6 +49,13 @@ def audit_new_best(trial: Trial, measured: Measured, scene: Scene, instruments: 
     Raises:
         as `CandidateProcess.run`.
     """
+    with _tools(instruments, trial.policy.disabled) as sanitized:
+        return _probed(trial, measured, scene, instruments, sanitized)
+
+
+def _probed(
+    trial: Trial, measured: Measured, scene: Scene, instruments: Instruments, sanitized: Callable[[str], str]
+) -> Evaluation:
     share = _Share(instruments, trial.policy.library_calls == "forbid")
     made: dict[ProbeName, Callable[[], str]] = {
         "races": lambda: probes.races(scene),
@@ -56,8 +66,8 @@ def audit_new_best(trial: Trial, measured: Measured, scene: Scene, instruments: 
         "source": lambda: _source(instruments),
         "ablation": lambda: ablation(scene, instruments.ablatable),
         "own_share": share,
-        "memcheck": lambda: _sanitized("memcheck", instruments),
-        "racecheck": lambda: _sanitized("racecheck", instruments),
+        "memcheck": lambda: sanitized("memcheck"),
+        "racecheck": lambda: sanitized("racecheck"),
     }
     found: list[Probe] = []
     for name, probe in made.items():
@@ -140,10 +150,28 @@ def _source(instruments: Instruments) -> str:
     return instruments.run_source()
 
 
-def _sanitized(tool: str, instruments: Instruments) -> str:
-    if instruments.sanitize is None:
-        raise NotRunError("compute-sanitizer is not here")
-    found = instruments.sanitize(tool)
+@contextmanager
+def _tools(instruments: Instruments, disabled: Sequence[str]) -> Iterator[Callable[[str], str]]:
+    """compute-sanitizer's checks, in words. The first that is asked for begins all: what takes them long is to start.
+
+    None is under way any more at the end: the next clock would meet it.
+    """
+    begun: dict[str, Future[Sanitized]] = {}
+    wanted = [tool for tool in ("memcheck", "racecheck") if tool not in disabled and tool not in instruments.absent]
+    with ThreadPoolExecutor(max(1, len(wanted))) as pool:
+
+        def found(tool: str) -> str:
+            sanitize = instruments.sanitize
+            if sanitize is None:
+                raise NotRunError("compute-sanitizer is not here")
+            if not begun:
+                begun.update({name: pool.submit(copy_context().run, sanitize, name) for name in wanted})
+            return _told(tool, begun[tool].result())
+
+        yield found
+
+
+def _told(tool: str, found: Sanitized) -> str:
     if found.errors:
         because = "race" if tool == "racecheck" else "memory_error"
         raise ProbeFailedError(because, f"compute-sanitizer {tool}: {found.errors} errors; the first: {found.first}")

@@ -1,5 +1,7 @@
 """Probes see what verification did not: results that are kept, shared, lucky or made by somebody else."""
 
+import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -258,6 +260,21 @@ def test_what_the_sanitizer_finds_is_wrong(trial, tool, because):
     found = judged(trial, Honest, instruments)
     assert (found.outcome, found.because) == ("incorrect", because)
     assert "1 errors; the first: Invalid write" in found.evidence
+
+
+def test_the_sanitizer_s_checks_go_on_beside_each_other_and_end_with_the_audit(trial):
+    both, ended = threading.Barrier(2, timeout=20), []
+
+    def sanitize(name):
+        both.wait()
+        if name == "racecheck":
+            time.sleep(0.2)
+        ended.append(name)
+        return Sanitized(int(name == "memcheck"), "Invalid write")
+
+    found = judged(trial, Honest, Instruments(sanitize=sanitize))
+    assert found.because == "memory_error"
+    assert ended == ["memcheck", "racecheck"]
 
 
 def test_a_missing_tool_is_said(trial):

@@ -35,7 +35,8 @@ def attention_default(plan: Attention) -> AttentionSchedule:
     wide = max(plan.part.count(plan.features), plan.part.count(plan.columns))
     longest = max(16, 1 << (plan.part.count(plan.rows) - 1).bit_length())
     if plan.number == "float32" or wide > 128:
-        return AttentionSchedule(block_m=min(64, longest), block_n=32, stages=2, warps=8 if wide >= 128 else 4)
+        m = 128 if wide <= 64 else 64
+        return AttentionSchedule(block_m=min(m, longest), block_n=32, stages=2, warps=8 if wide >= 128 else 4)
     m = min(128, longest)
     found = AttentionSchedule(block_m=m, block_n=64, stages=_stages_that_fit(plan, m, 64), warps=4)
     if wide <= 64 or m < 128:
