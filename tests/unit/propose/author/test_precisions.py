@@ -45,7 +45,7 @@ CONVOLUTION, PRODUCT = Plan("x", "filter"), Plan("a", "b")
         ("aten.mm.default", PRODUCT, {"float32_matmul_precision": "high"}, "tf32"),
         ("aten.conv2d.default", PRODUCT, {}, "bf16x6"),
         ("aten.conv2d.default", CONVOLUTION, {"present": False}, "tf32x3"),
-        ("aten.scaled_dot_product_attention.default", object(), {}, "tf32x3"),
+        ("aten.scaled_dot_product_attention.default", object(), {}, "bf16x6"),
     ],
 )
 def test_factors_are_rounded_where_pytorch_was_seen_to_round_them(op, plan, given, expected):
