@@ -140,7 +140,7 @@ def attention(width, how="", dtype="half", queries=300):
     ("width", "dtype", "queries", "expected"),
     [
         (64, "half", 300, (128, 64, 3, 4)), (128, "half", 300, (128, 128, 3, 8)), (128, "half", 60, (64, 64, 3, 4)),
-        (256, "half", 300, (64, 32, 2, 8)), (64, "float", 300, (128, 32, 2, 4)),
+        (256, "half", 300, (64, 32, 2, 8)), (64, "float", 300, (128, 32, 2, 8)),
     ],
 )  # fmt: skip
 def test_attention_begins_with_blocks_that_registers_and_shared_memory_hold(width, dtype, queries, expected):

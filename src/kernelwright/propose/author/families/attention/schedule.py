@@ -9,6 +9,8 @@ from kernelwright.records.tensor import ITEM_BYTES
 
 HALF_BYTES = 2
 """Of a number in half precision."""
+WIDE_SUMS = 64 * 128
+"""Sums of a program that four warps have no registers for, beside the parts of what they multiply."""
 MOST_BYTES = 224 * 1024
 """Shared memory that a program may take on Hopper, but for a little."""
 
@@ -35,8 +37,8 @@ def attention_default(plan: Attention) -> AttentionSchedule:
     wide = max(plan.part.count(plan.features), plan.part.count(plan.columns))
     longest = max(16, 1 << (plan.part.count(plan.rows) - 1).bit_length())
     if plan.number == "float32" or wide > 128:
-        m = 128 if wide <= 64 else 64
-        return AttentionSchedule(block_m=min(m, longest), block_n=32, stages=2, warps=8 if wide >= 128 else 4)
+        m = min(128 if wide <= 64 else 64, longest)
+        return AttentionSchedule(block_m=m, block_n=32, stages=2, warps=8 if m * wide >= WIDE_SUMS else 4)
     m = min(128, longest)
     found = AttentionSchedule(block_m=m, block_n=64, stages=_stages_that_fit(plan, m, 64), warps=4)
     if wide <= 64 or m < 128:
