@@ -35,7 +35,7 @@ def table(rows: Sequence[Row], wanted: int) -> str:
 
 def _second(rows: Sequence[Row]) -> list[str]:
     """At how many tasks the schedule of one size is near another size's best."""
-    shares = [found["share"] for row in rows if isinstance(found := row.get("second"), dict) and found["share"]]
+    shares = [found["share"] or 0.0 for row in rows if isinstance(found := row.get("second"), dict)]
     near = sum(float(str(share)) >= NEAR for share in shares)
     return [f"another size: within {1 - NEAR:.0%} of its best at {near} of {len(shares)} tasks"] if shares else []
 

@@ -78,6 +78,13 @@ def test_the_table_counts_what_was_timed_by_family_and_names_the_rest(bench, wor
     assert next(line for line in told.splitlines() if line.startswith("all")).split()[1:5] == ["2", "1", "1", "0.50x"]
 
 
+def test_a_schedule_that_is_wrong_at_another_size_counts_as_not_near_its_best(bench):
+    shares = (0.9, 0.5, 0.0, None)
+    rows = [{"task": "t", "family": "f", "source": "", "second": {"share": share}} for share in shares]
+    told = bench("author_table").table([*rows, {"task": "u", "family": "f", "source": ""}], 5)
+    assert "another size: within 15% of its best at 1 of 4 tasks" in told
+
+
 def test_every_family_comes_before_any_comes_twice(bench):
     suite = bench("suite")
     tasks = suite.by_turns(suite.field())

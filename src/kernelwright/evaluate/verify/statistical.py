@@ -254,8 +254,9 @@ class Pairs:
         """Keep a pair of flat results; refused at once is only what is not finite."""
         if got.dtype.is_floating_point and (wrong := not_finite(got)):
             return wrong
-        tiny = TINY * float(wanted.double().abs().mean())
-        both = tuple(_without(tiny, one.flatten().double().cpu()) for one in (got, wanted))
+        read = [one.flatten().double().cpu() for one in (got, wanted)]
+        tiny = TINY * float(read[1].abs().mean())
+        both = (_without(tiny, read[0]), _without(tiny, read[1]))
         self._listen(*both)
         count = self._sample.count
         mine, theirs = both[0][-count:].clone(), both[1][-count:].clone()

@@ -32,7 +32,8 @@ def attention_default(plan: Attention) -> AttentionSchedule:
     """Blocks whose factors and sums fit into registers and shared memory.
 
     Half precision takes 128 queries, so that keys and values are read half as often as with 64. Four warps do up to 64
-    features, so that two programs share a multiprocessor; wider heads need eight, which 128 keys a step keep busy.
+    features, so that two programs share a multiprocessor; wider heads need eight, which 128 keys a step keep busy. Float32 is
+    taken apart in registers, so that its steps are of 32 keys.
     """
     wide = max(plan.part.count(plan.features), plan.part.count(plan.columns))
     longest = max(16, 1 << (plan.part.count(plan.rows) - 1).bit_length())

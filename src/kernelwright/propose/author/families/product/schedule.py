@@ -94,7 +94,7 @@ def product_starts(plan: Product, precisions: Sequence[Setting]) -> list[dict[st
     if not plan.precise:
         return [{"packed": packed} for packed in (False, True)]
     found: list[dict[str, Setting]] = []
-    for precision in filter(lambda name: _can(plan, str(name)), precisions):
+    for precision in precisions:
         made = packing(plan, FORMS[str(precision)]) if precision in SCALED else None
         # Sixty-four numbers of two bytes are what Hopper's tensor cores read of a row at once.
         deep: dict[str, Setting] = {"block_k": DEEP} if made and made.extent % DEEP == 0 else {}
