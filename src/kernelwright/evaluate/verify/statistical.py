@@ -31,7 +31,7 @@ LAGS = (1, 2, 4, 32, 64, 128, 256, 1024)
 QUANTILES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 VALUES = 32
 """Most different values whose shares are looked at one by one."""
-TINY = 1e-5
+TINY = 1e-4
 """Of the mean of absolute values: what rounding leaves where terms cancel."""
 FEWEST, MOST = 2000, 200_000
 """Random assignments of a test."""

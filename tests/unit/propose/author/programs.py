@@ -35,6 +35,12 @@ CASES = {
         " F.batch_norm(x, w, w * w, training=False), x / x.norm(dim=1, keepdim=True)",
         "x, w", f"{X}, torch.rand(8) + 0.5",
     ),
+    "dropped": (
+        "(lambda y: ((y * (y - x / 0.7)).abs().amax((2, 3)), (((y == 0) * 1.0).mean((1, 2, 3)) - 0.3).abs() < 0.09))"
+        "(F.dropout(x, 0.3, True)), ((F.dropout(x, 0.5, True) - F.dropout(x, 0.5, True)).abs().amax((1, 2, 3)) > 0) * 1.0,"
+        " (F.dropout2d(x, 0.5, True) == 0).float().std((2, 3)), F.dropout(x, 1.0, True)",
+        "x", X,
+    ),
     "lonely rows": ("F.layer_norm(x, (90000,)), x / x.norm()", "x", "torch.randn(2, 90000)"),
     "long rows over several axes": (
         "F.batch_norm(x, None, None, w, w, True), (x * x).sum().sqrt()",

@@ -22,7 +22,7 @@ EVERY_THIRD = [*CASES][::3]
 """In a quick run; the others' C++ is judged in it too."""
 TF32 = 2.0**-9
 """What factors of eleven bits may err."""
-ON_CPU = [name for name in CASES if name not in ("kept", "eight bits")]
+ON_CPU = [name for name in CASES if name not in ("kept", "eight bits", "dropped")]
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +114,15 @@ def test_what_pytorch_does_stays_around_the_kernels():
     design = triton_design(found.task)
     assert [step.node.op for step in design.program.kept] == ["aten.linalg_solve.default"]
     assert "torch.ops.aten.linalg_solve.default(A=x" in design.write(design.default).source
+
+
+def test_only_the_seed_of_a_dropout_is_left_to_pytorch():
+    source = model("F.gelu(F.dropout(x @ w, 0.1, True))", "torch.randn(64, 32), torch.randn(32, 48)", arguments="x, w")
+    task = case(source, "dropped", "cuda").task
+    assert [type(step).__name__ for step in triton_design(task).program.steps] == ["Kept", "Kernel"]
+    assert [step.node.op for step in triton_design(task).program.kept] == ["aten.randint.default"]
+    with pytest.raises(ProposeError, match=r"aten\.dropout"):
+        cpp_design(case(source, "dropped", "cpu").task)
 
 
 def test_the_share_that_stays_with_pytorch_is_told():

@@ -18,6 +18,7 @@ from math import prod
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.builder import Arguments, Builder, Result, Value
 from kernelwright.propose.author.plan.casts import narrowed
+from kernelwright.propose.author.plan.dropout import DROPOUTS, dropped, drops, seed_of
 from kernelwright.propose.author.plan.expr import Call, Element, Load, Reduce, Scan, walk
 from kernelwright.propose.author.plan.losses import LOSSES
 from kernelwright.propose.author.plan.operations import POINTWISE, REDUCTIONS
@@ -212,10 +213,12 @@ class _Reader:
     def _result(self, node: OpNode) -> Result:
         if node.op in SORTS:
             return self._sorted(node)
+        if _as_a_function(node) in DROPOUTS and self.task.target.kind == "cuda" and drops(given := self._given(node)):
+            return self._dropped(node, given)
         rule = OPERATIONS.get(_as_a_function(node))
         if rule is None:
             return self._kept(node, "no family of kernels has it")
-        given = Arguments(node, self.values)
+        given = self._given(node)
         try:
             found = rule(self.builder, given)
         except ProposeError as error:
@@ -225,6 +228,17 @@ class _Reader:
         return (
             narrowed(self.builder, found, node.result[0].dtype) if isinstance(found, Value) and node.result else found
         )
+
+    def _given(self, node: OpNode) -> Arguments:
+        return Arguments(node, self.values)
+
+    def _dropped(self, node: OpNode, given: Arguments) -> Result:
+        """A dropout, with its seed among what is stored."""
+        draw = seed_of(node)
+        self.stored.append(Stored(draw, (), draw.result, "a seed is PyTorch's to draw"))
+        seed = self.builder.tensor(draw.result[0])
+        found = dropped(self.builder, given, seed, DROPOUTS[_as_a_function(node)])
+        return narrowed(self.builder, found, node.result[0].dtype)
 
     def _overwrite(self, name: str, result: Result, node: OpNode) -> None:
         """Every name of a tensor stands for its new value from now on."""

@@ -185,7 +185,7 @@ class _Module:
         w.line("programs = laps * group * parts")
         for name in kernel.shares.values():
             w.line(f"{name} = torch.empty((rows, parts), dtype=torch.float32, {device})")
-        w.line(f"ready = torch.zeros(1 + laps // 2 * group, dtype=torch.int32, {device})")
+        w.line(f"ready = torch.zeros(laps // 2 * group, dtype=torch.int32, {device})")
 
     def _leading(self, tensor: Tensor) -> int | None:
         """How many of the tensor's dimensions are rows'; None where a row begins within a dimension, as views may have it."""

@@ -28,6 +28,20 @@ def _round(x):
     shifted = (tl.abs(x) + 8388608.0) - 8388608.0
     return tl.where(tl.abs(x) < 8388608.0, tl.where(x < 0.0, -shifted, shifted), x)
 ''',
+    "_random": '''\
+@triton.jit
+def _random(seed, place):
+    """31 random bits of a place: Philox with two words and seven rounds (Salmon et al. 2011, table 2)."""
+    key = seed.to(tl.uint32)
+    low = place.to(tl.uint32)
+    high = (place.to(tl.int64) >> 32).to(tl.uint32)
+    for _ in tl.static_range(7):
+        mixed = tl.umulhi(low, tl.full(low.shape, 0xD256D193, tl.uint32)) ^ key ^ high
+        high = low * 0xD256D193
+        low = mixed
+        key += 0x9E3779B9
+    return (low >> 1).to(tl.int32)
+''',
     "_expm1": '''\
 @triton.jit
 def _expm1(x):

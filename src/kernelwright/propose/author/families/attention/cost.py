@@ -10,8 +10,8 @@ CACHED_US = 6.0e6
 WIDE_STEP = 128 * 128
 """Scores of a step that are enough for more than four warps, of half precision."""
 IN_STEP = 0.75
-"""What is left of the rate where eight warps wait for one another at smaller steps. A guess: Triton's own example leaves these
-out on Hopper."""
+"""What is left of the rate where the eight warps of a multiprocessor's only program wait for one another at smaller steps. A
+guess: Triton's own example leaves these out on Hopper."""
 
 
 def attention_cost(plan: Attention, schedule: AttentionSchedule) -> float:
@@ -24,7 +24,8 @@ def attention_cost(plan: Attention, schedule: AttentionSchedule) -> float:
     rate = FLOPS_US["half" if half else schedule.precision]
     rate *= min(1.0, schedule.block_m / 64) * min(1.0, schedule.block_n / 32)
     small = schedule.block_m * schedule.block_n < WIDE_STEP
-    rate *= IN_STEP if half and schedule.warps > 4 and small else 1.0
+    alone = schedule.warps > 4 and not schedule.registers
+    rate *= IN_STEP if half and alone and small else 1.0
     done = 2.0 * blocks * schedule.block_m * keys * wide / rate * min(waves, 8.0)
     read = blocks * keys * wide * (2 if half else 4) / CACHED_US
     return LAUNCH_US + max(done, read)

@@ -13,6 +13,8 @@ WIDE_SUMS = 64 * 128
 """Sums of a program that four warps have no registers for, beside the parts of what they multiply."""
 MOST_BYTES = 224 * 1024
 """Shared memory that a program may take on Hopper, but for a little."""
+PAIRED = 128
+"""Registers of a thread with which two programs of eight warps share a multiprocessor of 65536."""
 
 
 class AttentionSchedule(Record):
@@ -26,38 +28,39 @@ class AttentionSchedule(Record):
     warps: int = 4
     precision: Precision = "tf32x3"
     """How float32 is multiplied."""
+    registers: int = 0
+    """Most of a thread; none leaves it to the compiler."""
 
 
 def attention_default(plan: Attention) -> AttentionSchedule:
     """Blocks whose factors and sums fit into registers and shared memory.
 
-    Half precision takes 128 queries, so that keys and values are read half as often as with 64. Four warps do up to 64
-    features, so that two programs share a multiprocessor; wider heads need eight, which 128 keys a step keep busy. Float32 is
-    taken apart in registers, so that its steps are of 32 keys.
+    Half precision takes 128 queries, so that keys and values are read half as often as with 64, and eight warps, of which two
+    programs share a multiprocessor: one makes weights while the other multiplies. Float32 is taken apart in registers, so that
+    its steps are of 32 keys.
     """
     wide = max(plan.part.count(plan.features), plan.part.count(plan.columns))
     longest = max(16, 1 << (plan.part.count(plan.rows) - 1).bit_length())
     if plan.number == "float32" or wide > 128:
         m = min(128 if wide <= 64 else 64, longest)
         return AttentionSchedule(block_m=m, block_n=32, stages=2, warps=8 if m * wide >= WIDE_SUMS else 4)
-    m = min(128, longest)
-    found = AttentionSchedule(block_m=m, block_n=64, stages=_stages_that_fit(plan, m, 64), warps=4)
-    if wide <= 64 or m < 128:
-        return found
-    stages = _stages_that_fit(plan, m, 128)
-    update = {"block_n": 128, "stages": stages, "warps": 8} if stages > 1 else {"warps": 8}
-    return found.model_copy(update=update)
+    m, n = min(128, longest), 128 if wide <= 64 else 64
+    stages = _stages_that_fit(plan, m, n, MOST_BYTES // 2)
+    if m == 128 and stages > 1:
+        return AttentionSchedule(block_m=m, block_n=n, stages=stages, warps=8, registers=PAIRED)
+    stages = _stages_that_fit(plan, m, 64, MOST_BYTES)
+    return AttentionSchedule(block_m=m, block_n=64, stages=stages, warps=4 if wide <= 64 or m < 128 else 8)
 
 
-def _stages_that_fit(plan: Attention, m: int, n: int) -> int:
-    """Three, or as many as shared memory has room for beside the queries: of keys, values, and what meets the scores."""
+def _stages_that_fit(plan: Attention, m: int, n: int, most_bytes: int) -> int:
+    """Three, or as many as so much shared memory holds beside the queries: of keys, values, and what meets the scores."""
     count = plan.part.count
     deep, wide = (1 << (count(axes) - 1).bit_length() for axes in (plan.features, plan.columns))
     beside = transform(plan.scores, lambda e: Const(0.0) if e == plan.product else e)
     reads = [e for e in walk(beside) if isinstance(e, Element) and not e.axes.isdisjoint(plan.span)]
     each = n * (deep + wide) * HALF_BYTES
     each += sum((n if e.axes.isdisjoint(plan.rows) else m * n) * ITEM_BYTES[plan.part.argument(e).dtype] for e in reads)
-    return max(1, min(3, (MOST_BYTES - m * deep * HALF_BYTES) // each))
+    return max(1, min(3, (most_bytes - m * deep * HALF_BYTES) // each))
 
 
 def attention_space(plan: Attention) -> list[Option]:
@@ -70,4 +73,6 @@ def attention_space(plan: Attention) -> list[Option]:
     ]
     if plan.number == "float32":
         options.append(Option("precision", ("tf32x3", "bf16x6", "bf16x3", "ieee"), "compute"))
+    else:
+        options.append(Option("registers", (0, PAIRED), "latency"))
     return options

@@ -28,6 +28,7 @@ def write_triton(plan: Attention, schedule: AttentionSchedule, name: str, prefix
     constants = {
         f"{prefix}BLOCK_M": schedule.block_m, f"{prefix}BLOCK_N": schedule.block_n,
         f"{prefix}STAGES": schedule.stages, f"{prefix}WARPS": schedule.warps,
+        **({f"{prefix}REGISTERS": schedule.registers} if schedule.registers else {}),
     }  # fmt: skip
     return Text(text, kernel.launch(name, prefix), constants, helpers_in(text))
 
@@ -61,7 +62,8 @@ class _Kernel:
         blocks = f"triton.cdiv({self.row_count}, {prefix}BLOCK_M)"
         count = f"{self.batches} * {blocks}" if self.batches > 1 else blocks
         sizes = ", ".join(f"{size}={prefix}{size}" for size in ("BLOCK_M", "BLOCK_N", "STAGES"))
-        return [f"{name}[({count},)](", f"    {pointers},", f"    {sizes}, num_warps={prefix}WARPS,", ")"]
+        most = f" maxnreg={prefix}REGISTERS," if self.schedule.registers else ""
+        return [f"{name}[({count},)](", f"    {pointers},", f"    {sizes}, num_warps={prefix}WARPS,{most}", ")"]
 
     def text(self, name: str) -> str:
         w = self.writer
