@@ -1,11 +1,11 @@
 """Long rows that are read from memory once: a program takes one block of a row, and another reads it again from the L2 cache.
 
 Half of the programs reduce a block each and leave its share. The others wait until all blocks of a row have left theirs, put
-them together, and store a block each. Who stores waits only for programs of smaller numbers. A GPU starts programs in the order
-of their numbers, on which CUB's scans rely, too: so these have started, no number of multiprocessors is too small, and where
-programs run one after another nothing waits (Merrill and Garland 2016, section 4, decoupled look-back). Numbers drawn by an
-atomic instead cost 3 to 8 % on an H200: a program can read nothing before it has its own. Laps of a few megabytes alternate, so
-that what is read again is still in the cache, and what is waited for is mostly there.
+them together, and store a block each. Who stores waits only for programs of smaller numbers, and a GPU starts programs in the
+order of their numbers, on which CUB's scans rely, too: what is waited for has started, no number of multiprocessors is too
+small, and where programs run one after another nothing waits (Merrill and Garland 2016, section 4, decoupled look-back).
+Numbers drawn by an atomic instead cost 3 to 8 % on an H200: a program can read nothing before it has its own. Laps of a few
+megabytes alternate, so that what is read again is still in the cache, and what is waited for is mostly there.
 """
 
 from collections.abc import Sequence
