@@ -1,7 +1,7 @@
 """Dropout as an expression: whether an element stays is worked out from a seed and its place, wherever it is read.
 
-So no mask is stored, what is made of the result is made in the same kernel, and two kernels that drop one tensor agree. PyTorch
-draws the seed for each call, so that `torch.manual_seed` governs it.
+So no mask is stored, what is made of the result is made in the same kernel, and two kernels that drop one tensor agree.
+PyTorch draws the seed for each call, so that `torch.manual_seed` governs it.
 """
 
 from collections.abc import Mapping

@@ -37,7 +37,8 @@ PATTERNS: dict[str, str] = {
     "tf32": "_tf32({0})", "int32": "tl.cast({0}, tl.int32)",
     "int64": "tl.cast({0}, tl.int64)",
     **{kind: f"tl.cast({{0}}, tl.{kind}).to(tl.int32)" for kind in ("int16", "int8", "uint8")},
-    "random": "_random({0}, {1})", "normal_cdf": "_normal_cdf({0})", "sigmoid": "tl.sigmoid({0})", "softplus": "_softplus({0})",
+    "random": "_random({0}, {1})",
+    "normal_cdf": "_normal_cdf({0})", "sigmoid": "tl.sigmoid({0})", "softplus": "_softplus({0})",
     "float8_e4m3fn": "_float8_e4m3fn({0})", "expm1": "_expm1({0})", "log1p": "_log1p({0})", "tanh": "_tanh({0})",
     **{op: f"tl.{op}({{0}})" for op in ("abs", "sqrt", "floor", "ceil", "sin", "cos", "exp", "log", "erf")},
 }  # fmt: skip
