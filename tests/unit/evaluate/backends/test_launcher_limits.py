@@ -11,6 +11,7 @@ from kernelwright.evaluate.backends.cuda.memory import limit_s
 from kernelwright.evaluate.backends.cuda.process import PlanCandidateProcess
 from kernelwright.evaluate.pipeline.evaluate import outcome_of
 from kernelwright.evaluate.sandbox.child import ChildSlowError
+from kernelwright.evaluate.sandbox.messages.calls import Clocking
 from kernelwright.evaluate.timing.clock import MOST_CALLS
 from kernelwright.records.policy import Policy
 from kernelwright.records.tensor import TensorSpec
@@ -77,3 +78,14 @@ def test_an_audit_s_two_results_find_room_where_the_device_has_it(monkeypatch, t
         process.outbox = MagicMock()
         with pytest.raises(RefereeError, match="do not fit"):
             process._poison(2)
+
+
+def test_calls_of_a_kernel_that_does_nothing_need_room_for_one_result(monkeypatch):
+    monkeypatch.setattr("torch.cuda.synchronize", lambda: None)
+    process = PlanCandidateProcess(MagicMock(), 1.0, (OUTPUT,))
+    process.outbox, process.outbox_bytes = MagicMock(), process.room((OUTPUT,), 1)
+    asked = process._running([(0,)] * 32, "eager", Clocking(clock="overhead"))
+    assert len(asked.outs) == 32
+    assert all(places == asked.outs[0] for places in asked.outs)
+    with pytest.raises(RefereeError, match="32 calls do not fit"):
+        process._running([(0,)] * 32, "eager", Clocking(clock="each"))
