@@ -140,6 +140,8 @@ async def judged(work: Work) -> None:
 
 def missed(work: Work, outcome: str, why: str) -> None:
     """The step ended before a verdict; what earlier steps found stays."""
+    told: Row = {"step": work.step, "outcome": outcome, "why": _short(why)}
+    work.row["tries"] = [*(work.row.get("tries") or []), told]  # type: ignore[misc]
     if not work.row.get("outcome"):
         work.row |= {"outcome": outcome, "why": _short(why)}
     _done(work)
