@@ -265,6 +265,9 @@ def two_results(scene: Scene) -> str:
 def same_bits(some: torch.Tensor, others: torch.Tensor) -> bool:
     """Whether two results are equal in every bit, zeros' signs and NaNs included."""
     a, b = (t.contiguous().reshape(-1).view(torch.uint8) for t in (some, others))
+    if len(a) % 8 == a.storage_offset() % 8 == b.storage_offset() % 8 == 0 and len(a) == len(b):
+        # A device compares elements, whatever their size.
+        a, b = a.view(torch.int64), b.view(torch.int64)
     return pieces.equal(a, b)
 
 

@@ -5,13 +5,21 @@ import time
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from kernelwright.evaluate.backends.cpu.backend import WITHOUT
 from kernelwright.evaluate.backends.host import hash_block
 from kernelwright.evaluate.backends.instruments import Instruments, NotRunError, Sanitized
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.new_best_audit import ablation, audit_new_best, own_share
-from kernelwright.evaluate.pipeline.probes import ProbeFailedError, Scene, _loaded_again, perturbation, two_results
+from kernelwright.evaluate.pipeline.probes import (
+    ProbeFailedError,
+    Scene,
+    _loaded_again,
+    perturbation,
+    same_bits,
+    two_results,
+)
 from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.candidate import Candidate
@@ -332,3 +340,23 @@ def test_no_element_is_changed_where_that_ends_the_device_s_process():
     )
     with pytest.raises(NotRunError, match="end the whole device's process"):
         perturbation(scene)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 30])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.uint8, torch.float32])
+def test_bits_are_compared_to_the_last_one_wherever_results_lie(count, dtype):
+    lies = torch.ones(count + 3, dtype=dtype)
+    some, others = lies[3:], torch.ones(count, dtype=dtype)
+    assert same_bits(some, others)
+    assert same_bits(others.clone(), others)
+    for place in range(count):
+        other = others.clone()
+        other[place] = 0
+        assert not same_bits(some, other)
+        assert not same_bits(others, other)
+    assert not same_bits(some, torch.ones(count + 8, dtype=dtype))
+
+
+def test_the_sign_of_a_zero_and_a_nan_are_bits():
+    assert not same_bits(torch.zeros(9), -torch.zeros(9))
+    assert same_bits(torch.full((9,), float("nan")), torch.full((9,), float("nan")))
