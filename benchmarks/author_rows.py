@@ -10,6 +10,7 @@ from typing import Any
 
 from author_families import BASELINES, Row, figure
 from pydantic import JsonValue, ValidationError
+from task_flops import flops
 
 from kernelwright.errors import KernelwrightError, ProposeError
 from kernelwright.evaluate.evaluator import Evaluator
@@ -133,6 +134,7 @@ async def judged(work: Work) -> None:
     if best is not None and (work.step == "final" or _sure(best.found) > _known(work.row)):
         work.row |= {"outcome": best.found.outcome, "source": best.candidate.source, "schedule": best.schedule}
         work.row |= {**_figures(best.found, work.copy_gbps), "final": work.step == "final"}
+        work.row["tflops"] = tflops(work.source.source, work.row)
         if work.step != "final":
             work.row["by"] = "inductor" if work.step == "inductor" else "author"
     _done(work)
@@ -224,12 +226,16 @@ def _figures(found: Evaluation, copy_gbps: float) -> Row:
     timing = found.timing
     share = found.roofline.achieved_gbps / copy_gbps if copy_gbps else None
     told: Row = {"latency_us": timing.latency_us, "copy_share": share, "missing": list(timing.missing)}
-    told["tflops"] = round(found.roofline.flops / timing.latency_us / 1e6, 2)
     told |= {"chosen": found.build.chosen, "facts": [k.model_dump(exclude_none=True) for k in found.build.kernels]}
     for versus in timing.versus:
         r = versus.speedup
         told[versus.baseline] = [round(r.median, 4), round(r.low, 4), round(r.high, 4), versus.verdict]
     return told
+
+
+def tflops(source: str, row: Row) -> float:
+    """10^12 operations a second of the row's kernel on this task."""
+    return round(flops(source) / float(str(row["latency_us"])) / 1e6, 2)
 
 
 def _done(work: Work) -> None:

@@ -75,7 +75,9 @@ def main(arguments: list[str]) -> int:
     after = fill(
         after,
         "field",
-        fields([json.loads(p.read_text("utf-8")) for p in sorted(RESULTS.glob("author-field-nvidia-*.json"))]),
+        fields(
+            [json.loads(p.read_text("utf-8")) for p in sorted(RESULTS.glob("author-field-nvidia-*.json"), reverse=True)]
+        ),
     )
     if "--check" not in arguments:
         README.write_text(after, "utf-8")

@@ -97,3 +97,32 @@ def test_every_family_comes_before_any_comes_twice(bench):
 def test_no_family_of_the_field_is_without_tasks(bench):
     suite = bench("suite")
     assert {*suite.FIELD_FAMILIES, *suite.FIELD_FOLDERS.values()} == {task.family for task in suite.field()}
+
+
+@pytest.mark.parametrize(
+    ("layer", "expected"),
+    [("nn.Linear(32, 48)", 2 * 8 * 32 * 48), ("nn.ReLU()", 0), ("nn.Conv1d(8, 4, 3)", 2 * 4 * 8 * 3 * 30)],
+)
+def test_a_task_s_arithmetic_is_counted_without_memory(bench, layer, expected):
+    text = f"""
+import torch
+from torch import nn
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = {layer}
+    def forward(self, x):
+        return self.layer(x)
+def get_inputs():
+    return [torch.rand(8, 32)]
+def get_init_inputs():
+    return []
+"""
+    assert bench("task_flops").flops(text) == expected
+
+
+def test_a_step_that_ends_before_a_verdict_is_in_its_row(bench, work):
+    work.row |= {"outcome": "measured", "tries": [{"step": "default"}]}
+    bench("author_rows").missed(work, "not judged", "no time")
+    assert work.row["outcome"] == "measured"
+    assert work.row["tries"][1:] == [{"step": "default", "outcome": "not judged", "why": "no time"}]
