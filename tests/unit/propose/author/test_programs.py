@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from author_cases import build, case, error, model
-from programs import CASES, found_case
+from programs import CASES, X, found_case
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.designs import cpp_design, triton_design
@@ -123,6 +123,16 @@ def test_only_the_seed_of_a_dropout_is_left_to_pytorch():
     assert [step.node.op for step in triton_design(task).program.kept] == ["aten.randint.default"]
     with pytest.raises(ProposeError, match=r"aten\.dropout"):
         cpp_design(case(source, "dropped", "cpu").task)
+
+
+@pytest.mark.parametrize("kind", ["cuda", "cpu"])
+@pytest.mark.parametrize(
+    "how", ["F.dropout(y, 0.3, False, True)", "F.dropout2d(y, 0.3, False)", "F.alpha_dropout(y, 0.3)"]
+)
+def test_what_drops_nothing_is_what_it_is_given_though_a_view_of_that_was_taken(kind, how):
+    forward = f"(lambda y: {how} + y.flatten(1).view(3, 8, 10, 12))((x * 2).view(3, 8, 10, 12))"
+    design = (triton_design if kind == "cuda" else cpp_design)(case(model(forward, X), "whole", kind).task)
+    assert design.program is None
 
 
 def test_the_share_that_stays_with_pytorch_is_told():

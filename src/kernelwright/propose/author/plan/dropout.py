@@ -6,7 +6,8 @@ PyTorch draws the seed for each call, so that `torch.manual_seed` governs it.
 
 from collections.abc import Mapping
 
-from kernelwright.propose.author.plan.builder import Arguments, Builder, Value
+from kernelwright.errors import ProposeError
+from kernelwright.propose.author.plan.builder import Arguments, Builder, Rule, Value
 from kernelwright.propose.author.plan.expr import Call
 from kernelwright.propose.author.plan.positions import flattened
 from kernelwright.records.graph import Argument, OpNode
@@ -14,6 +15,8 @@ from kernelwright.records.tensor import TensorSpec
 
 DROPOUTS: Mapping[str, int | None] = {"aten.dropout.default": None, "aten.feature_dropout.default": 2}
 """How many dimensions, from the first, have a chance for each of their places; None: all of them."""
+SELF_NORMALISING = ("aten.alpha_dropout.default", "aten.feature_alpha_dropout.default")
+"""What is read where nothing is dropped."""
 CHANCES = 2**31
 """How many random numbers there are, from zero on."""
 SEED_BYTES = 8
@@ -22,6 +25,20 @@ SEED_BYTES = 8
 def drops(a: Arguments) -> bool:
     """Whether chance decides anything."""
     return a.flag("train", default=True) and a.number("p", 0.5) > 0
+
+
+def _whole(b: Builder, a: Arguments) -> Value:
+    if drops(a):
+        raise ProposeError("dropout in training mode, which is random")
+    return _dropped_tensor(a)
+
+
+def _dropped_tensor(a: Arguments) -> Value:
+    return a.tensor("input" if a.raw("self") is None else "self")
+
+
+UNDROPPED: Mapping[str, Rule] = dict.fromkeys((*DROPOUTS, *SELF_NORMALISING), _whole)
+"""How they are read where nothing is dropped."""
 
 
 def seed_of(node: OpNode) -> OpNode:
@@ -36,7 +53,7 @@ def seed_of(node: OpNode) -> OpNode:
 
 def dropped(b: Builder, a: Arguments, seed: Value, dims: int | None) -> Value:
     """The elements that stay, scaled so that the mean does; zeros for the others."""
-    x, p = a.tensor("input"), a.number("p", 0.5)
+    x, p = _dropped_tensor(a), a.number("p", 0.5)
     shape = x.shape[:dims]
     place = flattened([b.position(dim) for dim in shape], [b.axes.size(dim) for dim in shape])
     number = Value(Call("random", (seed.expr, place), "int"), (*shape, *((),) * (len(x.shape) - len(shape))))

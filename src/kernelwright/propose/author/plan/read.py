@@ -18,7 +18,7 @@ from math import prod
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.plan.builder import Arguments, Builder, Result, Value
 from kernelwright.propose.author.plan.casts import narrowed
-from kernelwright.propose.author.plan.dropout import DROPOUTS, dropped, drops, seed_of
+from kernelwright.propose.author.plan.dropout import DROPOUTS, UNDROPPED, dropped, drops, seed_of
 from kernelwright.propose.author.plan.expr import Call, Element, Load, Reduce, Scan, walk
 from kernelwright.propose.author.plan.losses import LOSSES
 from kernelwright.propose.author.plan.operations import POINTWISE, REDUCTIONS
@@ -34,14 +34,14 @@ from kernelwright.records.task import Target, Task
 from kernelwright.records.tensor import TensorSpec
 
 OPERATIONS: dict[str, Callable[[Builder, Arguments], Result]] = {
-    **POINTWISE, **VIEWS, **REDUCTIONS, **LOSSES, **WINDOWS, **PRODUCTS, **ORDERS,
+    **POINTWISE, **VIEWS, **REDUCTIONS, **LOSSES, **WINDOWS, **PRODUCTS, **ORDERS, **UNDROPPED,
 }  # fmt: skip
 """Every operation that is read as an expression, by overload name."""
 ALIASES = frozenset({
-    "alias", "contiguous", "detach", "detach_", "dropout", "to", "type_as", "view", "reshape", "_unsafe_view", "flatten",
-    "unflatten", "unsqueeze", "squeeze", "expand", "broadcast_to", "expand_as", "broadcast_tensors", "permute", "transpose",
-    "t", "numpy_T", "mT", "slice", "select", "narrow", "unbind", "chunk", "split", "split_with_sizes", "getitem",
-    "unfold", "diagonal",
+    "alias", "contiguous", "detach", "detach_", "dropout", "feature_dropout", "to", "type_as", "view", "reshape",
+    "_unsafe_view", "flatten", "unflatten", "unsqueeze", "squeeze", "expand", "broadcast_to", "expand_as", "broadcast_tensors",
+    "permute", "transpose", "t", "numpy_T", "mT", "slice", "select", "narrow", "unbind", "chunk", "split", "split_with_sizes",
+    "getitem", "unfold", "diagonal",
 })  # fmt: skip
 """Operations whose result may be their operand's memory."""
 HELD = ".held"
@@ -207,7 +207,8 @@ class _Reader:
             self.seen_through |= {self._owner(name) for name in (node.name, *_inputs(node))}
         if _in_place(node):
             for name in written(node):
-                self._overwrite(name, result, node)
+                if result is not self.values[name]:
+                    self._overwrite(name, result, node)
         self._hold(node)
 
     def _result(self, node: OpNode) -> Result:

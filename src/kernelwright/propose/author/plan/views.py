@@ -18,12 +18,6 @@ def _same(b: Builder, a: Arguments) -> Value:
     return a.tensor(name)
 
 
-def _dropout(b: Builder, a: Arguments) -> Value:
-    if a.flag("train", default=True) and a.number("p", 0.5):
-        raise ProposeError("dropout in training mode, which is random")
-    return a.tensor("input")
-
-
 def _view(b: Builder, a: Arguments) -> Value:
     x = a.tensor("self")
     sizes = a.dims("size") or a.dims("shape") or ()
@@ -429,7 +423,6 @@ def _nearest(b: Builder, a: Arguments) -> Value:
 
 VIEWS: dict[str, Rule] = {
     **{f"aten.{n}.default": _same for n in ("alias", "clone", "contiguous", "detach", "lift_fresh_copy", "detach_")},
-    "aten.dropout.default": _dropout,
     "aten._to_copy.default": cast, "aten.to.dtype": cast, "aten.to.dtype_layout": cast,
     "aten.type_as.default": cast_like,
     "aten.view.default": _view, "aten.reshape.default": _view, "aten._unsafe_view.default": _view,
