@@ -200,6 +200,14 @@ def test_a_large_product_begins_in_scaled_float16_and_one_try_is_without(size, f
     assert ("_brought_back(" in design.write(design.default).source) == (first == "fp16x3")
 
 
+def test_short_sums_may_be_made_in_scaled_float16_but_do_not_begin_so():
+    inputs = "torch.empty(8192, 96, device='meta'), torch.empty(96, 8192, device='meta')"
+    task = case(model("x @ w", inputs, arguments="x, w"), "product", "cuda").task
+    design = triton_design(task.model_copy(update={"target": task.target.model_copy(update={"present": True})}))
+    assert design.default.precision == "bf16x6"
+    assert "fp16x3" in design.space.by_name["precision"].values
+
+
 def test_a_wider_tile_costs_less_where_the_cache_is_the_limit():
     inputs = "torch.empty(16, 64, 256, 256, device='meta'), torch.empty(128, 64, 3, 3, device='meta')"
     task = case(model("F.conv2d(x, w)", inputs, arguments="x, w"), "convolution", "cuda").task
