@@ -148,10 +148,10 @@ def test_attention_begins_with_blocks_that_registers_and_shared_memory_hold(widt
     assert (start.block_m, start.block_n, start.stages, start.warps, start.registers) == expected
 
 
-@pytest.mark.parametrize(("dtype", "expected"), [("half", (64, 3)), ("double", (64, 2))])
-def test_attention_leaves_room_for_what_meets_its_scores(dtype, expected):
-    given = f"*[torch.randn(2, 2, 128, 128).half()] * 2, torch.randn(128, 128).{dtype}()"
-    source = model("F.scaled_dot_product_attention(q, k, k, m.half() + 1)", given, arguments="q, k, m")
+@pytest.mark.parametrize(("beside", "expected"), [("m.half()", (64, 3)), ("m.half() + n.half()", (64, 2))])
+def test_attention_leaves_room_for_what_meets_its_scores(beside, expected):
+    given = "*[torch.randn(2, 2, 128, 128).half()] * 2, *[torch.randn(128, 128)] * 2"
+    source = model(f"F.scaled_dot_product_attention(q, k, k, {beside} + 1)", given, arguments="q, k, m, n")
     start = triton_design(case(source, "t", "cuda").task).default
     assert (start.block_n, start.stages) == expected
 
