@@ -148,12 +148,12 @@ def test_attention_begins_with_blocks_that_registers_and_shared_memory_hold(widt
     assert (start.block_m, start.block_n, start.stages, start.warps, start.registers) == expected
 
 
-@pytest.mark.parametrize(("beside", "expected"), [("m.half()", (64, 3)), ("m.half() + n.half()", (64, 2))])
-def test_attention_leaves_room_for_what_meets_its_scores(beside, expected):
-    given = "*[torch.randn(2, 2, 128, 128).half()] * 2, *[torch.randn(128, 128)] * 2"
-    source = model(f"F.scaled_dot_product_attention(q, k, k, {beside} + 1)", given, arguments="q, k, m, n")
+@pytest.mark.parametrize(("shape", "expected"), [("128, 128", (64, 3, 0)), ("128", (64, 2, 128))])
+def test_attention_leaves_room_for_what_meets_its_scores(shape, expected):
+    given = f"*[torch.randn(2, 2, 128, 128).half()] * 2, torch.randn({shape})"
+    source = model("F.scaled_dot_product_attention(q, k, k, m.half() + 1)", given, arguments="q, k, m")
     start = triton_design(case(source, "t", "cuda").task).default
-    assert (start.block_n, start.stages) == expected
+    assert (start.block_n, start.stages, start.registers) == expected
 
 
 def test_only_the_last_steps_of_attention_look_at_what_is_hidden():
