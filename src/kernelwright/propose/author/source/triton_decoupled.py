@@ -135,8 +135,14 @@ class DecoupledKernel(MainKernel):
             # Under way while others are waited for.
             scope.fetch([o.expr for o in self.plan.stored])
             self._gather(scope.names)
-            # What nobody reads again leaves the cache to what is read twice.
-            self._store(scope, self.plan.stored, "at", "inside", GONE)
+            self._store_past(scope)
+
+    def _store_past(self, scope: TritonScope) -> None:
+        """What nobody reads again leaves the cache to what is read twice."""
+        for output, text in zip(self.plan.stored, scope.write([o.expr for o in self.plan.stored]), strict=True):
+            name = scope.names.fresh("result")
+            self.writer.line(f"{name} = {text}")
+            self.writer.line(f"tl.store({output.tensor.identifier}_ptr + at, {name}, mask=inside{GONE})")
 
     def _scope(self, eviction: str) -> TritonScope:
         hint, shared = f', eviction_policy="{eviction}"', self._of_blocks()

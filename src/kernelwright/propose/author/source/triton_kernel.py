@@ -285,10 +285,10 @@ class MainKernel:
         wanted = self.schedule.eviction
         return EVICT if wanted == "evict-last" or (wanted == "evict-first" and not again) else ""
 
-    def _store(self, scope: TritonScope, outputs: Sequence[Output], place: str, mask: str, hint: str = "") -> None:
+    def _store(self, scope: TritonScope, outputs: Sequence[Output], place: str, mask: str) -> None:
         texts = scope.write([o.expr for o in outputs])
         for output, text in zip(outputs, texts, strict=True):
-            self.writer.line(f"tl.store({output.tensor.identifier}_ptr + {place}, {text}, mask={mask}{hint})")
+            self.writer.line(f"tl.store({output.tensor.identifier}_ptr + {place}, {text}, mask={mask})")
 
     # Rows that fit.
 
