@@ -26,7 +26,7 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 
 from author_families import Row, better
-from author_rows import Work, judged, lowered, missed, tflops, verified
+from author_rows import Work, judged, lowered, missed, verified
 from author_table import line, table
 from parts import may_be_in_parts, of_part
 from provenance import alike, copy_gbps, provenance
@@ -121,11 +121,12 @@ class Pass:
                     self._keep(work)
 
     def _work(self, referee: Referee, task: Listed, step: str, beside: bool) -> Work:
-        source = sized(task, self.arguments.size)
+        size = "full" if self.arguments.size == "large" and task.name.startswith("field/") else self.arguments.size
+        source = halved(task.source(size)) if step == SECOND else task.source(size)
         known = {} if task.name in self.anew else self.rows.get(task.name, {})
         row: Row = {"task": task.name, "family": task.family, "steps": [], **known, "commit": self.head["commit"]}
         tries, gbps = self.arguments.tries, float(str(self.head["copy_gbps"]))
-        return Work(referee, halved(source) if step == SECOND else source, self.target, step, row, tries, gbps, beside)
+        return Work(referee, source, self.target, step, row, tries, gbps, beside)
 
     async def _went(self, work: Work, job: Coroutine[None, None, None]) -> bool:
         """Whether the stage went well; if not, the row says why, or the task's turn comes again with nothing beside it."""
@@ -177,11 +178,6 @@ def tasks_of(folder: str) -> list[Listed]:
     return [task for task in (*listed(), *field()) if task.name.startswith(folder)]
 
 
-def sized(task: Listed, size: str) -> TaskSource:
-    """The task at this size; the field's have one that is large."""
-    return task.source("full" if size == "large" and task.name.startswith("field/") else size)
-
-
 def halved(source: TaskSource) -> TaskSource:
     """The task with half of the first of its sizes, which is its batch or its rows."""
     smaller = "SIZE = {**SIZE, next(iter(SIZE)): next(iter(SIZE.values())) // 2}"
@@ -216,9 +212,6 @@ def joined(parts: Sequence[Path], out: Path) -> list[Row]:
     if not all(of_one_pass(one, documents[0]) for one in documents):
         raise SystemExit(f"these files differ in device, versions, {' or '.join(SAME)}: they are no parts of one pass")
     rows = {row["task"]: {"commit": one["commit"], **row} for one in documents for row in one["rows"]}
-    for task in tasks_of(""):
-        if (row := rows.get(task.name)) and "latency_us" in row:
-            row["tflops"] = tflops(sized(task, documents[0]["size"]).source, row)
     write_whole(out, json.dumps({**documents[-1], "rows": list(rows.values())}, indent=1) + "\n")
     return list(rows.values())
 

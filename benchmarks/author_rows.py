@@ -134,7 +134,7 @@ async def judged(work: Work) -> None:
     if best is not None and (work.step == "final" or _sure(best.found) > _known(work.row)):
         work.row |= {"outcome": best.found.outcome, "source": best.candidate.source, "schedule": best.schedule}
         work.row |= {**_figures(best.found, work.copy_gbps), "final": work.step == "final"}
-        work.row["tflops"] = tflops(work.source.source, work.row)
+        work.row["tflops"] = round(flops(work.source.source) / float(str(work.row["latency_us"])) / 1e6, 2)
         if work.step != "final":
             work.row["by"] = "inductor" if work.step == "inductor" else "author"
     _done(work)
@@ -231,11 +231,6 @@ def _figures(found: Evaluation, copy_gbps: float) -> Row:
         r = versus.speedup
         told[versus.baseline] = [round(r.median, 4), round(r.low, 4), round(r.high, 4), versus.verdict]
     return told
-
-
-def tflops(source: str, row: Row) -> float:
-    """10^12 operations a second of the row's kernel on this task."""
-    return round(flops(source) / float(str(row["latency_us"])) / 1e6, 2)
 
 
 def _done(work: Work) -> None:

@@ -8,6 +8,7 @@ what `author-field-nvidia-*.json` come to by family. Measures nothing.
 import json
 import math
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -161,7 +162,9 @@ def one_field(found: dict[str, Any]) -> str:
         *(summed(family(f"**all {kind}**", rows)) for kind, rows in kinds.items() if rows),
     ]
     versions = ", ".join(f"{name} {found['versions'][name]}" for name in ("python", "torch", "triton", "driver"))
-    told = f"{found['device']}; numerics as-is; {versions}; commit `{found['commit']}`, {found['date']}."
+    commits = Counter(row.get("commit", found["commit"]) for row in found["rows"]).most_common()
+    states = ", ".join(f"{count} tasks at commit `{commit}`" for commit, count in commits)
+    told = f"{found['device']}; numerics as-is; {versions}; {states}, {found['date']}."
     return "\n".join([*lines, "", told])
 
 

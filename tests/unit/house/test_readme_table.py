@@ -84,7 +84,7 @@ def test_passes_over_the_field_become_a_table_by_family(script, tmp_path):
         row("field/operators/relu", "element-wise", [1.0, 0.99, 1.01, "inconclusive"], copy_share=0.97, tflops=0.1),
         row("field/operators/mm", "product", [4.0, 3.9, 4.1, "faster"], tflops=150.0),
         {"task": "field/chains/x", "family": "chain", "outcome": "incorrect"},
-        row("field/chains/y", "chain", [0.5, 0.49, 0.51, "slower"]),
+        row("field/chains/y", "chain", [0.5, 0.49, 0.51, "slower"], commit="abd"),
     ]
     versions = {"python": "3", "torch": "2", "triton": "1", "driver": "9", "numpy": "2"}
     found = {"device": "a GPU", "versions": versions, "commit": "abc", "date": "today", "rows": rows}
@@ -95,7 +95,8 @@ def test_passes_over_the_field_become_a_table_by_family(script, tmp_path):
     assert "| product | 1 | 1 | 4.00× | 3.00× | 3.00× | 1 | 0 | 0 |  | 150 |" in text
     assert "| **all operators** | 2 | 2 | 2.00× | 1.73× | 1.00× | 1 | 1 | 0 | 97% | 75 |" in text
     assert "| **all chains** | 2 | 1 | 0.50× | 0.50× | 0.50× | 0 | 0 | 1 |  |  |" in text
-    assert "a GPU; numerics as-is; python 3, torch 2, triton 1, driver 9; commit `abc`, today." in text
+    assert "a GPU; numerics as-is; python 3, torch 2, triton 1, driver 9; " in text
+    assert "; 3 tasks at commit `abc`, 1 tasks at commit `abd`, today." in text
 
 
 def test_an_unknown_field_is_refused(script, tmp_path):

@@ -385,6 +385,10 @@ class Arguments:
             raise ProposeError(f"argument {name!r} of {self.node.op} is the number {found!r}, not a tensor")
         return found
 
+    def subject(self) -> Value:
+        """The tensor that the operation is about, which ATen calls `self` or `input`."""
+        return self.tensor("input" if self.raw("self") is None else "self")
+
     def optional(self, name: str) -> Value | None:
         """A tensor, or None when the call has none."""
         return None if self.raw(name) is None else self.tensor(name)

@@ -16,7 +16,7 @@ from kernelwright.records.tensor import TensorSpec
 DROPOUTS: Mapping[str, int | None] = {"aten.dropout.default": None, "aten.feature_dropout.default": 2}
 """How many dimensions, from the first, have a chance for each of their places; None: all of them."""
 SELF_NORMALISING = ("aten.alpha_dropout.default", "aten.feature_alpha_dropout.default")
-"""What is read where nothing is dropped."""
+"""Dropouts that are read only where they drop nothing."""
 CHANCES = 2**31
 """How many random numbers there are, from zero on."""
 SEED_BYTES = 8
@@ -30,11 +30,7 @@ def drops(a: Arguments) -> bool:
 def _whole(b: Builder, a: Arguments) -> Value:
     if drops(a):
         raise ProposeError("dropout in training mode, which is random")
-    return _dropped_tensor(a)
-
-
-def _dropped_tensor(a: Arguments) -> Value:
-    return a.tensor("input" if a.raw("self") is None else "self")
+    return a.subject()
 
 
 UNDROPPED: Mapping[str, Rule] = dict.fromkeys((*DROPOUTS, *SELF_NORMALISING), _whole)
@@ -53,7 +49,7 @@ def seed_of(node: OpNode) -> OpNode:
 
 def dropped(b: Builder, a: Arguments, seed: Value, dims: int | None) -> Value:
     """The elements that stay, scaled so that the mean does; zeros for the others."""
-    x, p = _dropped_tensor(a), a.number("p", 0.5)
+    x, p = a.subject(), a.number("p", 0.5)
     shape = x.shape[:dims]
     place = flattened([b.position(dim) for dim in shape], [b.axes.size(dim) for dim in shape])
     number = Value(Call("random", (seed.expr, place), "int"), (*shape, *((),) * (len(x.shape) - len(shape))))

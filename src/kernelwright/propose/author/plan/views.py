@@ -14,8 +14,7 @@ END = 2**62
 
 
 def _same(b: Builder, a: Arguments) -> Value:
-    name = "self" if a.raw("self") is not None else "input"
-    return a.tensor(name)
+    return a.subject()
 
 
 def _view(b: Builder, a: Arguments) -> Value:
@@ -406,7 +405,7 @@ def _pixel_shuffle(b: Builder, a: Arguments) -> Value:
 
 def _nearest(b: Builder, a: Arguments) -> Value:
     """Nearest-neighbour upsampling by a whole factor."""
-    x, sizes = a.tensor("self") if a.raw("self") is not None else a.tensor("input"), a.dims("output_size")
+    x, sizes = a.subject(), a.dims("output_size")
     if sizes is None:
         given = a.raw("scale_factors")
         factors = [f for f in (given if isinstance(given, tuple) else ()) if isinstance(f, int | float)]
