@@ -3,7 +3,8 @@
 Each task is optimised by the command line once with each effort, in runs that remember nothing of each other, as somebody
 would who tries the tool: wall seconds from the first to the last, start and admission included, and the speedup over eager
 of the final (1 where PyTorch stays). The share of an effort is the logarithm of its speedup over that of `thorough`. Goes on
-where it was cut: a row is written after each run.
+where it was cut: a row is written after each run. `--efforts quick` runs some alone, `--join FILE…` puts the files of several
+passes on one machine together into `--out`.
 """
 
 import argparse
@@ -35,19 +36,37 @@ Row = dict[str, JsonValue]
 def main() -> None:
     """Run what is missing, write, and print the table."""
     asked = arguments()
+    if asked.join:
+        sys.stdout.write(table(joined(asked.join, asked.out)))
+        return
     head = {**provenance_of(asked.target), "size": asked.size}
     document = json.loads(asked.out.read_text()) if asked.out.exists() else {}
     same = all(document.get(name) == head[name] for name in ("device", "versions", "size"))
     rows: list[Row] = document["rows"] if same else []
     end = time.monotonic() + asked.seconds
     done = {(row["task"], row["effort"]) for row in rows}
-    for task, effort in ((t, e) for t in asked.tasks for e in EFFORTS if (t, e) not in done):
+    for task, effort in ((t, e) for t in asked.tasks for e in asked.efforts if (t, e) not in done):
         if time.monotonic() > end:
             break
         rows.append({"task": task, "effort": effort, **ran(task, effort, asked)})
         asked.out.write_text(json.dumps({**head, "rows": rows}, indent=1) + "\n")
         sys.stderr.write(f"{json.dumps(rows[-1])}\n")
     sys.stdout.write(table(rows))
+
+
+def joined(files: Sequence[Path], out: Path) -> list[Row]:
+    """The rows of several passes, written as one file with the last one's head.
+
+    Raises:
+        SystemExit: they are of different devices, versions or sizes.
+    """
+    documents = [json.loads(file.read_text()) for file in files]
+    heads = [{name: value for name, value in one.items() if name not in ("rows", "date")} for one in documents]
+    if any(head != heads[0] for head in heads):
+        raise SystemExit("these files differ in device, versions, commit or size: they are no parts of one pass")
+    rows = [row for one in documents for row in one["rows"]]
+    out.write_text(json.dumps({**documents[-1], "rows": rows}, indent=1) + "\n")
+    return rows
 
 
 def ran(task: str, effort: str, asked: argparse.Namespace) -> Row:
@@ -97,6 +116,8 @@ def arguments() -> argparse.Namespace:
     found.add_argument("--target", default="cpu")
     found.add_argument("--size", default="medium")
     found.add_argument("--tasks", nargs="+", default=list(TASKS), help="folder and stem of tasks/, such as own/swiglu")
+    found.add_argument("--efforts", nargs="+", choices=EFFORTS, default=list(EFFORTS))
+    found.add_argument("--join", type=Path, nargs="+", help="files of passes, put together into --out; nothing is run")
     found.add_argument("--seconds", type=float, default=3600.0, help="no run begins after so long")
     found.add_argument("--out", type=Path, required=True)
     return found.parse_args()
