@@ -47,7 +47,13 @@ EFFORTS: Mapping[Work, Settings] = {
     "quick": {
         "autotune": {"points": 6},
         "remeasurement": {"finalists": 1},
-        "policy": {"search_blocks": 12, "search_seconds": 2.0, "final_blocks": 30, "final_seconds": 10.0},
+        "policy": {
+            "search_blocks": 12,
+            "search_seconds": 2.0,
+            "final_blocks": 30,
+            "final_seconds": 10.0,
+            "final_baselines": [],
+        },
     },
     "standard": {},
     "thorough": {
@@ -57,7 +63,10 @@ EFFORTS: Mapping[Work, Settings] = {
     },
 }
 """Settings that an effort brings, under whatever a file or a flag says: how many points of a kernel's tunables are tried, and
-how long each is timed."""
+how long each is timed. A quick final leaves out what `torch.compile` with all its tuning takes longest to make."""
+QUICK_S = 8.0
+"""Seconds of evaluations on a GPU after which a quick search without a model asks for no more kernels: the first is a good
+one, and a large task takes as long for each."""
 SHARE: Mapping[Work, float] = {"quick": 0.5, "standard": 1.0, "thorough": 4.0}
 """Of the proposals that the strategy usually needs."""
 
@@ -215,6 +224,18 @@ def colleagues(config: RunConfig, target: Target) -> RunConfig:
     if config.proposer != COLLEAGUES or (target.present and told):
         return config
     return config.model_copy(update={"proposer": AUTHOR})
+
+
+def hurried(config: RunConfig, target: Target) -> RunConfig:
+    """A quick search on a GPU ends by time too, where no model is asked, nor another strategy, and no budget was named.
+
+    On a CPU the first evaluation compiles the baselines, which alone takes longer.
+    """
+    alone = {*config.proposer.split(TOGETHER)} <= {AUTHOR, INDUCTOR} and config.strategy.name == DEFAULT.name
+    usual = config.budget == Budget(proposals=_proposals(config))
+    if config.effort != "quick" or not (alone and usual) or target.kind == "cpu" or not target.present:
+        return config
+    return config.model_copy(update={"budget": config.budget.model_copy(update={"device_s": QUICK_S})})
 
 
 def merge(below: Settings, above: Settings) -> dict[str, JsonValue]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from kernelwright.engine.config import AUTHOR, INDUCTOR, Remeasurement, RunConfig, colleagues, wished
+from kernelwright.engine.config import AUTHOR, INDUCTOR, Remeasurement, RunConfig, colleagues, hurried, wished
 from kernelwright.engine.events import Listener, Phase
 from kernelwright.engine.graph_scope import graph_id
 from kernelwright.engine.replay_comparison import changes
@@ -41,7 +41,7 @@ def settle(request: OptimizeRequest) -> Settled:
     """
     source = request.task if isinstance(request.task, TaskSource) else read_task(request.task)
     target = resolve_target(request.target or source.limits.arch or None, request.config.place)
-    config = colleagues(wished(request.config, source.limits, target.kind), target)
+    config = hurried(colleagues(wished(request.config, source.limits, target.kind), target), target)
     must_agree(config, target)
     return Settled(source, config, target)
 

@@ -101,6 +101,14 @@ class Informed(Protocol):
 
 
 @runtime_checkable
+class Starting(Protocol):
+    """A proposer whose first kernel is one of the things that every kernel is timed against."""
+
+    starts_as: BaselineName
+    """The baseline: a kernel that is faster than this is ahead of it before it begins."""
+
+
+@runtime_checkable
 class Tuning(Protocol):
     """A proposer whose schedules are worth trying first in later runs."""
 

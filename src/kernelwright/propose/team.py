@@ -1,7 +1,8 @@
 """Several proposers in one search: each opens once, and then whoever wrote the best kernel goes on from it.
 
 A member sees the memos of its own kernels alone. One that cannot write the task says so, and the next one is asked; as it is
-where a member would only repeat kernels of the run.
+where a member would only repeat kernels of the run, or would open with what the run is ahead of already: asking PyTorch's
+compiler what it writes takes longer than judging several kernels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,8 +11,9 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from kernelwright.errors import ProposeError
-from kernelwright.propose.proposer import Brief, Informed, Proposer, Selective, Tuning
+from kernelwright.propose.proposer import Brief, Informed, Proposer, Selective, Starting, Tuning
 from kernelwright.records.attempt import Attempt, Proposal
+from kernelwright.records.evaluation import Measured
 from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
 from kernelwright.records.tuning import TuningKey
@@ -78,8 +80,18 @@ class Team:
 
     def _order(self, brief: Brief) -> list[str]:
         names, number = list(self._members), brief.proposal_request.number
-        first = names[number] if number < len(names) else _owner(brief)
+        opens = number < len(names) and not _ahead(brief, self._members[names[number]])
+        first = names[number] if opens else _owner(brief)
         return sorted(names, key=lambda name: name != first)
+
+
+def _ahead(brief: Brief, member: Proposer) -> bool:
+    """Whether a parent is surely faster than what the member would open with; withheld feedback tells nobody."""
+    if not isinstance(member, Starting) or not brief.feedback:
+        return False
+    timed = [p.evaluation.timing for p in brief.parents if isinstance(p.evaluation, Measured)]
+    found = (timing.against(member.starts_as) for timing in timed)
+    return any(versus is not None and versus.verdict == "faster" for versus in found)
 
 
 def _new(made: Proposal, brief: Brief) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.engine.config import RunConfig, colleagues, load_config, merge, wished
+from kernelwright.engine.config import RunConfig, colleagues, hurried, load_config, merge, wished
 from kernelwright.errors import UsageError
 from kernelwright.records.task import Target, TaskLimits
 from kernelwright.search.frontend_midend import FrontendMidendConfig
@@ -135,6 +135,23 @@ def test_models_write_what_the_strategy_s_system_writes(settings, kind, language
 def test_the_compiler_is_a_colleague_where_kernels_are_timed_against_it(settings, present, who):
     target = Target(kind="cpu", arch="native", present=present)
     assert colleagues(load_config(None, settings), target).proposer == who
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "seconds"),
+    [
+        ({"effort": "quick"}, "cuda", 8.0),
+        ({"effort": "quick"}, "cpu", None),
+        ({"effort": "standard"}, "cuda", None),
+        ({"effort": "quick", "budget": {"proposals": 9}}, "cuda", None),
+        ({"effort": "quick", "budget": {"device_s": 90.0}}, "cuda", 90.0),
+        ({"effort": "quick", "strategy": {"name": "cudaforge"}}, "cuda", None),
+        ({"effort": "quick", "proposer": "llm", "models": {"default": {"name": "m"}}}, "cuda", None),
+    ],
+)
+def test_a_quick_search_on_a_gpu_ends_by_time_where_nothing_else_was_asked_for(settings, kind, seconds):
+    target = Target(kind=kind, arch="native" if kind == "cpu" else "sm_90", present=True)
+    assert hurried(load_config(None, settings), target).budget.device_s == seconds
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,19 @@ def test_each_opens_once_and_then_the_best_parent_s_writer_goes_on(team):
     assert ask(team, 3, ("two", "y", 1.9), ("one", "x", 1.5)).candidate.source == "two"
 
 
+@pytest.mark.parametrize(("speedup", "opens"), [(1.0, True), (2.0, True), (3.0, False)])
+def test_what_starts_behind_a_kernel_of_the_run_does_not_open(pair, speedup, opens):
+    """A sample's kernel is half as much faster than torch.compile as than eager."""
+    pair[1].starts_as = "compile"
+    team = Team({member.name: member for member in pair})
+    parent = sample_attempt(0, "measured", speedup)
+    parent = parent.model_copy(update={"proposal": parent.proposal.model_copy(update={"writer": "one"})})
+    request = ProposalRequest(number=1, intent="improve", parents=(0,))
+    brief = Brief(sample_task(), request, (parent,), (told(speedup),), seed=0)
+    assert asyncio.run(team.propose(brief))[0].writer == ("two" if opens else "one")
+    assert asyncio.run(team.propose(replace(brief, feedback=())))[0].writer == "two"
+
+
 def test_a_member_sees_its_own_memos_alone(team, pair):
     assert ask(team, 5, ("two", "y", 1.2), ("one", "x", 1.5)).memo == "of one"
     assert pair[0].seen == [["", "x"]]

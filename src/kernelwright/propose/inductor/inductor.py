@@ -17,6 +17,7 @@ from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.lowering import Lowering, Options
+from kernelwright.records.measure import BaselineName
 from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
 
@@ -27,6 +28,9 @@ TRIES = 4
 
 class Inductor:
     """See the module. It is stateless: all that it knows of the past comes with the brief."""
+
+    starts_as: BaselineName = "compile"
+    """See `Starting`."""
 
     async def propose(self, brief: Brief) -> Sequence[Proposal]:
         """`brief.proposal_request.count` proposals that differ.

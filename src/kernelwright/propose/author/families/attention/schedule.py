@@ -11,6 +11,8 @@ HALF_BYTES = 2
 """Of a number in half precision."""
 WIDE_SUMS = 64 * 128
 """Sums of a program that four warps have no registers for, beside the parts of what they multiply."""
+WARP_ROWS, WARPS_TOGETHER = 16, 4
+"""Rows of a product that a warp makes on Hopper, and how many warps multiply together there."""
 MOST_BYTES = 224 * 1024
 """Shared memory that a program may take on Hopper, but for a little."""
 PAIRED = 128
@@ -35,15 +37,14 @@ class AttentionSchedule(Record):
 def attention_default(plan: Attention) -> AttentionSchedule:
     """Blocks whose factors and sums fit into registers and shared memory.
 
-    Half precision takes 128 queries, so that keys and values are read half as often as with 64, and eight warps, of which two
-    programs share a multiprocessor: one makes weights while the other multiplies. Float32 is taken apart in registers, so that
-    its steps are of 32 keys.
+    128 queries read keys and values half as often as 64. In half precision two programs of eight warps share a multiprocessor:
+    one makes weights while the other multiplies. Float32 is taken apart in registers, so that its steps are of 32 keys.
     """
     wide = max(plan.part.count(plan.features), plan.part.count(plan.columns))
     longest = max(16, 1 << (plan.part.count(plan.rows) - 1).bit_length())
     if plan.number == "float32" or wide > 128:
-        m = min(128 if wide <= 64 else 64, longest)
-        return AttentionSchedule(block_m=m, block_n=32, stages=2, warps=8 if m * wide >= WIDE_SUMS else 4)
+        m = min(128, longest)
+        return AttentionSchedule(block_m=m, block_n=32, stages=2, warps=8 if m == 128 and m * wide >= WIDE_SUMS else 4)
     m, n = min(128, longest), 128 if wide <= 64 else 64
     stages = _stages_that_fit(plan, m, n, MOST_BYTES // 2)
     if m == 128 and stages > 1:
@@ -61,6 +62,16 @@ def _stages_that_fit(plan: Attention, m: int, n: int, most_bytes: int) -> int:
     each = n * (deep + wide) * HALF_BYTES
     each += sum((n if e.axes.isdisjoint(plan.rows) else m * n) * ITEM_BYTES[plan.part.argument(e).dtype] for e in reads)
     return max(1, min(3, (most_bytes - m * deep * HALF_BYTES) // each))
+
+
+def warps_of(plan: Attention, schedule: AttentionSchedule) -> int:
+    """The schedule's warps, where each has rows of its own.
+
+    Hopper's products have 16 rows a warp. With more warps than rows Triton deals out the columns too, and what it compiles of
+    float32 that is taken apart then faults (Triton 3.6.0: 64 rows, eight warps).
+    """
+    most = schedule.block_m // WARP_ROWS
+    return min(schedule.warps, most) if plan.number == "float32" and most >= WARPS_TOGETHER else schedule.warps
 
 
 def attention_space(plan: Attention) -> list[Option]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kernelwright.propose.author.families.attention.plan import Attention, in_powers_of_two, scale_of
-from kernelwright.propose.author.families.attention.schedule import AttentionSchedule
+from kernelwright.propose.author.families.attention.schedule import AttentionSchedule, warps_of
 from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.plan.expr import Call, Element, Expr, Index
 from kernelwright.propose.author.source.scope import Names
@@ -27,7 +27,7 @@ def write_triton(plan: Attention, schedule: AttentionSchedule, name: str, prefix
     text = kernel.text(name)
     constants = {
         f"{prefix}BLOCK_M": schedule.block_m, f"{prefix}BLOCK_N": schedule.block_n,
-        f"{prefix}STAGES": schedule.stages, f"{prefix}WARPS": schedule.warps,
+        f"{prefix}STAGES": schedule.stages, f"{prefix}WARPS": warps_of(plan, schedule),
         **({f"{prefix}REGISTERS": schedule.registers} if schedule.registers else {}),
     }  # fmt: skip
     return Text(text, kernel.launch(name, prefix), constants, helpers_in(text))

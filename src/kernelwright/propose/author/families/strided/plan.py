@@ -16,6 +16,7 @@ from kernelwright.propose.author.plan.orders import LAST
 from kernelwright.propose.author.plan.plan import HEAVY
 from kernelwright.propose.author.plan.positions import evaluated, flattened, plus, times
 from kernelwright.propose.author.plan.program import Part, Root
+from kernelwright.records.tensor import ITEM_BYTES
 
 LONG = 4096
 """Elements of a row from which on few rows leave a device empty."""
@@ -25,6 +26,8 @@ LEAST_HIGH, MOST_AHEAD = 16, 5
 """Rows along an axis that are worth being taken several at a time, and steps of a window that they may lie apart."""
 CUT = 64
 """Elements from which on windows that follow one another are a long row that was cut, and not windows."""
+KEPT_APART = 64
+"""Most bytes between neighbouring windows of which a multiprocessor's cache keeps those of all its threads."""
 TOO_LONG = 1 << 17
 """Elements of a row that is read once for each pass, by many kernels rather than one."""
 
@@ -145,6 +148,20 @@ class Strided:
             whole = plus(times(Index(rows[0]), self.column_count), Index(self.columns[0]))
             return bool(columns) and position != whole
         return bool(rows and columns)
+
+    @cached_property
+    def beside(self) -> int:
+        """Bytes between windows that lie beside each other and share nothing; 0 where there are none, or they lie far apart.
+
+        A thread for each of them reads little of a sector at a step, and what it leaves a cache keeps until the next step.
+        """
+        if not self.slides or not self.dense_columns:
+            return 0
+        element = max((e for e in self.part.elements if self.along_columns(e)), key=lambda e: prod(e.sizes))
+        apart, sizes = stride(element, self.rows[-1], self.part.sizes) or 0, self.part.sizes
+        reads = prod(sizes[a] for a in element.axes)
+        bytes_apart = apart * ITEM_BYTES[self.part.argument(element).dtype]
+        return bytes_apart if reads <= prod(element.sizes) and bytes_apart <= KEPT_APART else 0
 
     @cached_property
     def overlap(self) -> Overlap | None:

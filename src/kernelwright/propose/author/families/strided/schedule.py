@@ -62,6 +62,8 @@ def strided_default(plan: Strided) -> StridedSchedule:
         stacked = 4 if plan.overlap and plan.row_count >= 1 << 20 else 1
         most = 128 if plan.row_count < 1 << 16 or stacked > 1 else 256
         return StridedSchedule(rows=_within(plan.row_count, most), stacked=stacked)
+    if plan.beside and not plan.wide and columns <= STEPS_LIMIT:
+        return StridedSchedule(rows=_within(plan.row_count, 256), warps=8)
     if plan.dense_columns:
         whole = block <= WHOLE_LIMIT
         block = block if whole else 4096
