@@ -333,18 +333,21 @@ def walk(*roots: Expr) -> list[Expr]:
     return list(seen.values())
 
 
-def conditions(expr: Expr) -> set[str]:
-    """What must hold, by the keys of its parts."""
-    match expr:
+def conjuncts(condition: Expr | None) -> list[Expr]:
+    """What must all hold for a condition to hold."""
+    match condition:
+        case None:
+            return []
         case Call(op="and", args=parts):
-            return set().union(*map(conditions, parts))
-    return {expr.key}
+            return [one for part in parts for one in conjuncts(part)]
+    return [condition]
 
 
 def filled(expr: Expr) -> Expr:
     """A choice between an element and a number, by what the element is read under anyway, as a load that gives the number."""
     match expr:
         case Call(op="where", args=(condition, Element(inside=Expr() as inside) as read, Const(value=other))):
-            if conditions(condition) <= conditions(inside) and read.other in (None, other) and read.kind == "float":
+            asked, known = ({one.key for one in conjuncts(c)} for c in (condition, inside))
+            if asked <= known and read.other in (None, other) and read.kind == "float":
                 return replace(read, other=other)
     return expr

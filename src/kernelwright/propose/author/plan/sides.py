@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf, prod
 
-from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, transform, walk
+from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, conjuncts, transform, walk
 from kernelwright.propose.author.plan.positions import every
 
 STARTS = {"sum": 0.0, "max": -inf, "amax": -inf, "min": inf, "amin": inf}
@@ -68,17 +68,8 @@ def _taken_apart(node: Reduce) -> tuple[list[Expr], Expr]:
     """What must hold for an element of a window to exist, and the element."""
     match node.arg:
         case Call(op="where", args=(condition, value, Const(value=start))) if start == STARTS[node.op]:
-            return _all_of(condition), value
+            return conjuncts(condition), value
     return [], node.arg
-
-
-def _all_of(condition: Expr | None) -> list[Expr]:
-    match condition:
-        case None:
-            return []
-        case Call(op="and", args=parts):
-            return [one for part in parts for one in _all_of(part)]
-    return [condition]
 
 
 def _last(value: Expr, over: tuple[int, ...]) -> tuple[Expr, int] | None:
@@ -96,12 +87,12 @@ def _last(value: Expr, over: tuple[int, ...]) -> tuple[Expr, int] | None:
 
 def _at_every_place(value: Expr, position: Expr, place: int, outer: Expr | None) -> Expr:
     """The element with a place instead of a position, read wherever the rest of its conditions holds."""
-    known = _all_of(outer)
+    known = conjuncts(outer)
 
     def change(node: Expr) -> Expr:
         if not isinstance(node, Element) or position not in node.index:
             return node
         index = tuple(Index(place) if i == position else i for i in node.index)
-        return replace(node, index=index, inside=every([c for c in _all_of(node.inside) if c not in known]))
+        return replace(node, index=index, inside=every([c for c in conjuncts(node.inside) if c not in known]))
 
     return transform(value, change)

@@ -7,6 +7,7 @@ would have its own: the last kernel of `conv_group_norm_logsumexp` had 110 instr
 
 from math import prod
 
+from kernelwright.propose.author.families.strided.interior import whole_windows
 from kernelwright.propose.author.families.strided.plan import Strided
 from kernelwright.propose.author.families.strided.schedule import StridedSchedule
 from kernelwright.records.tensor import ITEM_BYTES
@@ -17,9 +18,17 @@ WIDE_BYTES = 16
 """Of one load. Where the extent of the rows is no multiple of it, tiles that begin anew have narrow loads."""
 
 
+LONG_LINES = 2
+"""Times a tile's rows that a line of windows has, so that most tiles lie far from its ends."""
+
+
 def outer_axes(plan: Strided, schedule: StridedSchedule) -> tuple[int, ...]:
     """The most axes of which tiles of the others waste little, if something hangs on these alone; else none."""
-    if plan.places or (plan.columns and (not plan.reduced or schedule.passes not in ("whole", "blocks"))):
+    if plan.places or (plan.columns and not plan.reduced):
+        return ()
+    if plan.columns and schedule.passes == "steps":
+        return _of_lines(plan, schedule)
+    if plan.columns and schedule.passes not in ("whole", "blocks"):
         return ()
     known = [set(e.axes) & set(plan.rows) for e in plan.part.elements]
     for end in range(len(plan.rows) - 1, 0, -1):
@@ -28,6 +37,15 @@ def outer_axes(plan: Strided, schedule: StridedSchedule) -> tuple[int, ...]:
         if alone and _wide(plan, rest) and _tiles(rest, schedule) * schedule.rows <= rest * (1 + WASTED):
             return axes
     return ()
+
+
+def _of_lines(plan: Strided, schedule: StridedSchedule) -> tuple[int, ...]:
+    """All axes but the one along which windows slide in long lines: whether a tile's windows are whole is then one question."""
+    if not plan.slides or plan.wide or schedule.stacked > 1 or len(plan.rows) < 2 or len(plan.passes) != 1:
+        return ()
+    line = plan.part.sizes[plan.rows[-1]]
+    fits = line >= LONG_LINES * schedule.rows and _tiles(line, schedule) * schedule.rows <= line * (1 + WASTED)
+    return plan.rows[:-1] if fits and whole_windows(plan) else ()
 
 
 def row_tiles(plan: Strided, schedule: StridedSchedule) -> int:

@@ -1,10 +1,12 @@
 """A kernel over any axes in Triton: a tile is [rows, columns], and what varies along one only has size one in the other."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 
 from kernelwright.propose.author.families.family import Text, of_rows
 from kernelwright.propose.author.families.strided.first_place import FirstPlace
+from kernelwright.propose.author.families.strided.interior import unasked, whole_windows
 from kernelwright.propose.author.families.strided.outer import outer_axes
 from kernelwright.propose.author.families.strided.overlap import Stacked
 from kernelwright.propose.author.families.strided.plan import Strided
@@ -25,7 +27,7 @@ WHOLE_STARTS = {"sum": "0", "max": str(-(2**31)), "min": str(2**31 - 1), "prod":
 LONG_STARTS = WHOLE_STARTS | {"max": str(-(2**63)), "min": str(2**63 - 1)}
 """Of those with 64 bits."""
 WORDS = frozenset({
-    "row", "column", "tile", "tiles", "outer", "start", "lanes", "inside", "exists", "share", "line", "top", "held", "window",
+    "row", "first", "column", "tile", "tiles", "outer", "start", "lanes", "inside", "exists", "share", "line", "top", "held", "window",
     *HELPERS,
 })  # fmt: skip
 
@@ -58,6 +60,7 @@ class _Kernel:
         apart = self.stacked or self.lines
         outer = () if apart else outer_axes(self.plan, self.schedule)
         self.outer = Group(outer, "outer", number=True)
+        self.ends = whole_windows(self.plan) if self.steps and outer else None
         self.outer_count = part.count(outer)
         self.count = apart.count if apart else self.plan.row_count // self.outer_count
         self.rows = Group(self.plan.rows[len(outer) :], "row", "inside" if self.count % self.schedule.rows else "")
@@ -130,8 +133,8 @@ class _Kernel:
             else "One program takes ROWS rows, in blocks of BLOCK columns."
         )
 
-    def _scope(self, names: Names | None = None) -> TileScope:
-        groups = (self.outer, self.rows, self.columns) if self.outer.axes else (self.rows, self.columns)
+    def _scope(self, names: Names | None = None, rows: Group | None = None) -> TileScope:
+        groups = (self.outer,) * bool(self.outer.axes) + (rows or self.rows, self.columns)
         return TileScope(self.part, self.writer, names or self.names, groups=groups, joined=bool(self.outer.axes))
 
     def _place(self) -> None:
@@ -151,7 +154,11 @@ class _Kernel:
             w.line("outer = tile // tiles")
             program = "tile % tiles"
             split_position(w, self.names, self.outer, self.part.sizes, self.wanted)
-        w.line(f"row = {program} * ROWS + tl.arange(0, ROWS)[:, None]")
+        if self.ends:
+            w.line(f"first = {program} * ROWS")
+            w.line("row = first + tl.arange(0, ROWS)[:, None]")
+        else:
+            w.line(f"row = {program} * ROWS + tl.arange(0, ROWS)[:, None]")
         if self.rows.mask:
             w.line(f"inside = row < {self.count}")
         if self.stacked or self.lines:
@@ -247,16 +254,12 @@ class _Kernel:
             w.line(f"{name} = tl.full({shape}, {self._start(r)}, {'tl.int64' if r.kind == 'int' else 'tl.float32'})")
         for place in found.values():
             place.begin(self.steps)
-        with w.block(self._loop()):
-            scope = self._scope(self._block())
-            scope.fetch([r.arg for r in group])
-            texts = scope.write([r.arg for r in group])
-            for r, name, text in zip(group, sums, texts, strict=True):
-                term = text if self.steps else self._masked(r, text)
-                if r.key in found:
-                    found[r.key].meet(term)
-                else:
-                    w.line(JOIN[r.op].format(name, term))
+        if self.ends:
+            with w.block(f"if {self._whole_windows()}:"):
+                bare = [replace(r, arg=unasked(r.arg)) for r in group]
+                self._walk(bare, sums, found, replace(self.rows, mask=""))
+        with w.block("else:") if self.ends else nullcontext():
+            self._walk(group, sums, found, self.rows)
         for r, name in zip(group, sums, strict=True):
             if self.steps:
                 self.names.values[r.key] = name
@@ -264,6 +267,28 @@ class _Kernel:
                 self._combined(r, name)
         for key, place in found.items():
             self.names.values[places[key].key] = place.end(self.names.values[key], self.steps)
+
+    def _walk(self, group: Sequence[Reduce], sums: Sequence[str], found: Mapping[str, FirstPlace], rows: Group) -> None:
+        """The loop over the columns."""
+        with self.writer.block(self._loop()):
+            scope = self._scope(self._block(), rows)
+            scope.fetch([r.arg for r in group])
+            texts = scope.write([r.arg for r in group])
+            for r, name, text in zip(group, sums, texts, strict=True):
+                term = text if self.steps else self._masked(r, text)
+                if r.key in found:
+                    found[r.key].meet(term)
+                else:
+                    self.writer.line(JOIN[r.op].format(name, term))
+
+    def _whole_windows(self) -> str:
+        """Whether all windows of the tile are whole: at its ends, and no row is left over."""
+        line, count = Index(self.plan.rows[-1]).key, self.count
+        places = (self.ends.first, "first"), (self.ends.last, "(first + ROWS - 1)")
+        texts = [f"first + ROWS <= {count}"] if self.rows.mask else []
+        for conditions, place in places:
+            texts += self._scope(self.names.inner({line: place})).write(conditions)
+        return " and ".join(texts)
 
     def _loop(self) -> str:
         count = self.plan.column_count
