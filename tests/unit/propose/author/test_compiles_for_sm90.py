@@ -29,6 +29,14 @@ PROGRAMS = {
         "torch.randint(0, 100, (9000,), dtype=torch.int32)",
     ),
     "pooled": ("F.max_pool2d(x, 3, 2, 1), F.adaptive_avg_pool2d(x, (5, 3))", "torch.randn(4, 8, 20, 20)"),
+    "pooled_along_long_lines": (
+        "F.avg_pool1d(x, 8, 1, 4), F.conv1d(x, x[:3, :1, :7], padding=3, groups=3), F.avg_pool1d(x, 11)",
+        "torch.randn(4, 3, 4095)",
+    ),
+    "pooled_above_one_another": (
+        "F.max_pool2d(x, 4, 1, 1), F.conv2d(x, x[:64, :1, :3, :3], padding=1, groups=64)",
+        "torch.zeros(64, 64, 17, 512)",
+    ),
     "held_apart": ("x.std(0), F.batch_norm(x, None, None, training=True)", "torch.randn(4096, 64)"),
     "one_side_after_the_other": (
         "F.adaptive_avg_pool2d(x, 7), F.max_pool2d(x, 13, 1, 6)",

@@ -32,7 +32,7 @@ def whole_windows(plan: Strided) -> Ends | None:
     ends: tuple[list[Expr], list[Expr]] = ([], [])
     for condition in asked.values():
         found = _where_it_fails_first(condition, sizes)
-        slope = _slopes(found, plan.rows[-1]) if found is not None else None
+        slope = comes_to_hold(found, plan.rows[-1]) if found is not None else None
         if found is None or slope is None:
             return None
         ends[slope < 0].append(found)
@@ -47,15 +47,18 @@ def unasked(arg: Expr) -> Expr:
 def _where_it_fails_first(condition: Expr, sizes: Mapping[int, int]) -> Expr | None:
     """A condition at the step of a window where it fails first; None: that may be another than the first or the last."""
     for axis in condition.axes & set(sizes):
-        slope = _slopes(condition, axis)
+        slope = comes_to_hold(condition, axis)
         if slope is None:
             return None
         condition = _at(condition, axis, 0 if slope > 0 else sizes[axis] - 1)
     return condition
 
 
-def _slopes(condition: Expr, axis: int) -> int | None:
-    """How a comparison comes to hold along an axis: above zero, where it holds after it held once; None: nobody can tell."""
+def comes_to_hold(condition: Expr, axis: int) -> int | None:
+    """Above zero where a comparison that held once along an axis holds from there on, below zero where it held until then.
+
+    None: nobody can tell.
+    """
     if axis not in condition.axes:
         return 1
     if not isinstance(condition, Call) or condition.op not in ("ge", "lt"):

@@ -27,7 +27,7 @@ def outer_axes(plan: Strided, schedule: StridedSchedule) -> tuple[int, ...]:
     if plan.places or (plan.columns and not plan.reduced):
         return ()
     if plan.columns and schedule.passes == "steps":
-        return _of_lines(plan, schedule)
+        return of_lines(plan, schedule.rows) if schedule.stacked == 1 else ()
     if plan.columns and schedule.passes not in ("whole", "blocks"):
         return ()
     known = [set(e.axes) & set(plan.rows) for e in plan.part.elements]
@@ -39,12 +39,12 @@ def outer_axes(plan: Strided, schedule: StridedSchedule) -> tuple[int, ...]:
     return ()
 
 
-def _of_lines(plan: Strided, schedule: StridedSchedule) -> tuple[int, ...]:
+def of_lines(plan: Strided, rows: int) -> tuple[int, ...]:
     """All axes but the one along which windows slide in long lines: whether a tile's windows are whole is then one question."""
-    if not plan.slides or plan.wide or schedule.stacked > 1 or len(plan.rows) < 2 or len(plan.passes) != 1:
+    if not plan.slides or plan.wide or len(plan.rows) < 2 or len(plan.passes) != 1:
         return ()
     line = plan.part.sizes[plan.rows[-1]]
-    fits = line >= LONG_LINES * schedule.rows and _tiles(line, schedule) * schedule.rows <= line * (1 + WASTED)
+    fits = line >= LONG_LINES * rows and -(-line // rows) * rows <= line * (1 + WASTED)
     return plan.rows[:-1] if fits and whole_windows(plan) else ()
 
 

@@ -4,9 +4,12 @@ A 4 by 4 pooling at stride 1 reads 16 elements a result. Four results above one 
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from kernelwright.propose.author.families.strided.interior import Ends, comes_to_hold, unasked, whole_windows
+from kernelwright.propose.author.families.strided.outer import of_lines
 from kernelwright.propose.author.families.strided.plan import Overlap, Strided
 from kernelwright.propose.author.plan.expr import Element, Expr, Index, Reduce, walk
 from kernelwright.propose.author.source.scope import Names
@@ -17,6 +20,14 @@ UNROLLED = 64
 """Loads that are written out."""
 
 
+class Term(NamedTuple):
+    """A reduction over windows, how an element joins it, and the names of what the results above one another come to."""
+
+    reduce: Reduce
+    join: str
+    sums: Sequence[str]
+
+
 @dataclass
 class Stacked:
     """The body of a kernel that makes `height` results of each column of results."""
@@ -24,6 +35,8 @@ class Stacked:
     plan: Strided
     overlap: Overlap
     height: int
+    tile: int
+    """Results of a program beside one another."""
     writer: Writer
     names: Names
 
@@ -32,9 +45,11 @@ class Stacked:
         self.turn = max(sizes) + 1
         turns = -(-sizes[axis] // self.height)
         self.sizes = {**sizes, self.turn: turns}
-        rows = tuple(self.turn if a == axis else a for a in self.plan.rows)
-        self.count = self.plan.row_count // sizes[axis] * turns
-        self.rows, self.part = Group(rows, "row"), replace(part, sizes=self.sizes)
+        self.part, self.ends = replace(part, sizes=self.sizes), self._ends()
+        outer, rows = self.plan.rows[: len(self.plan.rows) - 1 if self.ends else 0], self.plan.rows
+        self.outer = Group(tuple(self.turn if a == axis else a for a in outer), "outer", number=True)
+        self.rows = Group(tuple(self.turn if a == axis else a for a in rows[len(outer) :]), "row")
+        self.outer_count, self.count = (self.part.count(group.axes) for group in (self.outer, self.rows))
         self.others = tuple(a for a in self.plan.columns if a != self.overlap.step)
         self.lines = sizes[self.overlap.step] + self.overlap.ahead * (self.height - 1)
 
@@ -43,45 +58,70 @@ class Stacked:
         self.rows = replace(self.rows, mask=mask)
         self._place()
         (group,) = self.plan.passes
-        sums = {r.key: [self.names.fresh(f"row_{r.op}") for _ in range(self.height)] for r in group}
-        for r in group:
-            for name in sums[r.key]:
+        terms = [Term(r, joined[r.key], [self.names.fresh(f"row_{r.op}") for _ in range(self.height)]) for r in group]
+        for r, _, names in terms:
+            for name in names:
                 kind = "tl.int64" if r.kind == "int" else "tl.float32"
                 self.writer.line(f"{name} = tl.full([ROWS, 1], {starts[r.key]}, {kind})")
-        with self.writer.block(f"for line in tl.static_range({self.lines}):"):
-            self._line(group, sums, joined)
+        if self.ends:
+            with self.writer.block(f"if {self._whole_windows(self.ends)}:"):
+                bare = [term._replace(reduce=replace(term.reduce, arg=unasked(term.reduce.arg))) for term in terms]
+                # Of a name in both branches Triton wants one type.
+                self.names.taken |= self._every_line(bare, replace(self.rows, mask="")).taken
+        with self.writer.block("else:") if self.ends else nullcontext():
+            self._every_line(terms, self.rows)
         for above in range(self.height):
-            self._store(above, {key: names[above] for key, names in sums.items()})
+            self._store(above, {term.reduce.key: term.sums[above] for term in terms})
+
+    def _ends(self) -> Ends | None:
+        """See `whole_windows`, where lines of results are long, and what is asked above one another can be told at both ends."""
+        ends = whole_windows(self.plan) if of_lines(self.plan, self.tile) else None
+        asked = (*ends.first, *ends.last) if ends else ()
+        return None if any(comes_to_hold(c, self.overlap.row) is None for c in asked) else ends
+
+    def _whole_windows(self, ends: Ends) -> str:
+        """Whether all windows of the tile are whole."""
+        line, above = Index(self.plan.rows[-1]).key, Index(self.overlap.row).key
+        texts = [f"first + ROWS <= {self.count}"] if self.rows.mask else []
+        for conditions, place in ((ends.first, "first"), (ends.last, "(first + ROWS - 1)")):
+            for condition in conditions:
+                rising = (comes_to_hold(condition, self.overlap.row) or 0) > 0
+                names = self.names.inner({line: place, above: "top" if rising else f"(top + {self.height - 1})"})
+                texts += TileScope(self.part, self.writer, names, groups=(self.outer, self.rows)).write([condition])
+        return " and ".join(texts)
 
     def _place(self) -> None:
         """Which results: the last ones of a column may be made twice, so that none lies outside."""
         wanted: list[Expr] = [e for r in self.part.roots for e in (r.expr, *map(Index, r.axes))]
-        split_position(self.writer, self.names, self.rows, self.sizes, [*wanted, Index(self.turn)])
+        for group in (self.outer, self.rows) if self.outer.axes else (self.rows,):
+            split_position(self.writer, self.names, group, self.sizes, [*wanted, Index(self.turn)])
         turn, extent = self.names.values[Index(self.turn).key], self.sizes[self.overlap.row]
         top = f"{turn} * {self.height}"
         top = top if extent % self.height == 0 else f"tl.minimum({top}, {extent - self.height})"
         self.writer.line(f"top = {top}")
         self.names.values[Index(self.overlap.row).key] = "top"
 
-    def _line(self, group: Sequence[Reduce], sums: dict[str, list[str]], joined: dict[str, str]) -> None:
-        """What lies on one line of the windows, and the results that it belongs to."""
+    def _every_line(self, terms: Sequence[Term], rows: Group) -> Names:
+        """What lies on each line of the windows, and the results that it belongs to."""
         names, count = self.names.inner({Index(self.overlap.step).key: "line"}), self.part.count(self.others)
+        args = [term.reduce.arg for term in terms]
         how = "static_range" if count * self.lines <= UNROLLED else "range"
-        with self.writer.block(f"for column in tl.{how}({count}):") if self.others else nullcontext():
-            columns = Group(self.others, "column", number=True)
+        groups = (self.outer, rows, columns := Group(self.others, "column", number=True))
+        with ExitStack() as blocks:
+            blocks.enter_context(self.writer.block(f"for line in tl.static_range({self.lines}):"))
             if self.others:
-                split_position(self.writer, names, columns, self.sizes, [r.arg for r in group])
-            scope = TileScope(self.part, self.writer, names, groups=(self.rows, columns))
-            shared = [node for r in group for node in self._shared(r.arg)]
+                blocks.enter_context(self.writer.block(f"for column in tl.{how}({count}):"))
+                split_position(self.writer, names, columns, self.sizes, args)
+            scope = TileScope(self.part, self.writer, names, groups=groups)
+            shared = [node for arg in args for node in self._shared(arg)]
             scope.write([n for node in shared for n in walk(node) if isinstance(n, Element)])
             for node, text in zip(shared, scope.write(shared), strict=True):
                 scope.name(node, text)
             for above in range(self.height):
-                self._joined(above, group, sums, joined, names)
+                self._joined(above, terms, groups, names)
+        return names
 
-    def _joined(
-        self, above: int, group: Sequence[Reduce], sums: dict[str, list[str]], joined: dict[str, str], known: Names
-    ) -> None:
+    def _joined(self, above: int, terms: Sequence[Term], groups: Sequence[Group], known: Names) -> None:
         """The line's part of one result, where it has one."""
         first = self.overlap.ahead * above
         last = first + self.sizes[self.overlap.step]
@@ -89,12 +129,13 @@ class Stacked:
         condition = bounds[0] if len(bounds) == 1 else " & ".join(f"({bound})" for bound in bounds)
         with self.writer.block(f"if {condition}:") if bounds else nullcontext():
             step = f"(line - {first})" if first else "line"
-            names = known.inner({Index(self.overlap.step).key: step})
-            columns = Group(self.others, "column", number=True)
-            scope = TileScope(self.part, self.writer, names, groups=(self.rows, columns))
-            scope.fetch([r.arg for r in group])
-            for r, text in zip(group, scope.write([r.arg for r in group]), strict=True):
-                self.writer.line(joined[r.key].format(sums[r.key][above], text))
+            names, args = known.inner({Index(self.overlap.step).key: step}), [term.reduce.arg for term in terms]
+            scope = TileScope(self.part, self.writer, names, groups=groups)
+            scope.fetch(args)
+            for term, text in zip(terms, scope.write(args), strict=True):
+                self.writer.line(term.join.format(term.sums[above], text))
+        if self.ends:
+            known.taken |= names.taken
 
     def _shared(self, node: Expr) -> Iterator[Expr]:
         """The largest parts of an expression that are the same for every result of the column that a line belongs to."""
@@ -109,7 +150,7 @@ class Stacked:
     def _store(self, above: int, sums: dict[str, str]) -> None:
         row = Index(self.overlap.row).key
         names = self.names.inner(sums | ({row: f"(top + {above})"} if above else {}))
-        scope = TileScope(self.part, self.writer, names, groups=(self.rows,))
+        scope = TileScope(self.part, self.writer, names, groups=(self.outer, self.rows))
         scope.fetch([r.expr for r in self.part.roots])
         for root in self.part.roots:
             scope.store(root, self.sizes)

@@ -59,9 +59,9 @@ class _Kernel:
         self.lines = LinesOfWindows(self.plan, lines, self.writer, self.names) if lines else None
         apart = self.stacked or self.lines
         outer = () if apart else outer_axes(self.plan, self.schedule)
-        self.outer = Group(outer, "outer", number=True)
-        self.ends = whole_windows(self.plan) if self.steps and outer else None
-        self.outer_count = part.count(outer)
+        self.outer = self.stacked.outer if self.stacked else Group(outer, "outer", number=True)
+        self.ends = self.stacked.ends if self.stacked else whole_windows(self.plan) if self.steps and outer else None
+        self.outer_count = self.stacked.outer_count if self.stacked else part.count(outer)
         self.count = apart.count if apart else self.plan.row_count // self.outer_count
         self.rows = Group(self.plan.rows[len(outer) :], "row", "inside" if self.count % self.schedule.rows else "")
         self.block = block_of(self.plan, self.schedule)
@@ -76,7 +76,7 @@ class _Kernel:
         overlap, height = self.plan.overlap, self.schedule.stacked
         if not self.steps or overlap is None or height == 1:
             return None
-        return Stacked(self.plan, overlap, height, self.writer, self.names)
+        return Stacked(self.plan, overlap, height, self.schedule.rows, self.writer, self.names)
 
     def launch(self, name: str, prefix: str) -> list[str]:
         pointers = ", ".join(t.identifier for t in (*self.part.reads, *self.part.writes))
@@ -153,7 +153,8 @@ class _Kernel:
             w.line(f"tiles = tl.cdiv({self.count}, ROWS)")
             w.line("outer = tile // tiles")
             program = "tile % tiles"
-            split_position(w, self.names, self.outer, self.part.sizes, self.wanted)
+            if not self.stacked:
+                split_position(w, self.names, self.outer, self.part.sizes, self.wanted)
         if self.ends:
             w.line(f"first = {program} * ROWS")
             w.line("row = first + tl.arange(0, ROWS)[:, None]")
@@ -257,7 +258,8 @@ class _Kernel:
         if self.ends:
             with w.block(f"if {self._whole_windows()}:"):
                 bare = [replace(r, arg=unasked(r.arg)) for r in group]
-                self._walk(bare, sums, found, replace(self.rows, mask=""))
+                # Of a name in both branches Triton wants one type.
+                self.names.taken |= self._walk(bare, sums, found, replace(self.rows, mask="")).taken
         with w.block("else:") if self.ends else nullcontext():
             self._walk(group, sums, found, self.rows)
         for r, name in zip(group, sums, strict=True):
@@ -268,10 +270,13 @@ class _Kernel:
         for key, place in found.items():
             self.names.values[places[key].key] = place.end(self.names.values[key], self.steps)
 
-    def _walk(self, group: Sequence[Reduce], sums: Sequence[str], found: Mapping[str, FirstPlace], rows: Group) -> None:
+    def _walk(
+        self, group: Sequence[Reduce], sums: Sequence[str], found: Mapping[str, FirstPlace], rows: Group
+    ) -> Names:
         """The loop over the columns."""
         with self.writer.block(self._loop()):
-            scope = self._scope(self._block(), rows)
+            names = self._block()
+            scope = self._scope(names, rows)
             scope.fetch([r.arg for r in group])
             texts = scope.write([r.arg for r in group])
             for r, name, text in zip(group, sums, texts, strict=True):
@@ -280,6 +285,7 @@ class _Kernel:
                     found[r.key].meet(term)
                 else:
                     self.writer.line(JOIN[r.op].format(name, term))
+        return names
 
     def _whole_windows(self) -> str:
         """Whether all windows of the tile are whole: at its ends, and no row is left over."""
