@@ -124,7 +124,8 @@ class Pass:
         size = "full" if self.arguments.size == "large" and task.name.startswith("field/") else self.arguments.size
         source = halved(task.source(size)) if step == SECOND else task.source(size)
         known = {} if task.name in self.anew else self.rows.get(task.name, {})
-        row: Row = {"task": task.name, "family": task.family, "steps": [], **known, "commit": self.head["commit"]}
+        commit = known["commit"] if step == SECOND else self.head["commit"]
+        row: Row = {"task": task.name, "family": task.family, "steps": [], **known, "commit": commit}
         tries, gbps = self.arguments.tries, float(str(self.head["copy_gbps"]))
         return Work(referee, source, self.target, step, row, tries, gbps, beside)
 
