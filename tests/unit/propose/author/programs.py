@@ -297,6 +297,12 @@ CASES = {
         " torch.cat((torch.zeros_like(x[:, :1]), x[:, :-1]), 1).cumsum(1)",
         "x", "torch.rand(5, 40, 6) + 0.5",
     ),
+    "few long rows scanned": (
+        "torch.cumsum(x, 0, dtype=torch.float64).to(x.dtype) + totals[0, 0], (x[:, None] * 2).flip(0).cumsum(0).flip(0),"
+        " x.expand(3, -1).cumsum(1) * 2, (totals * totals[0]).abs().cumsum(0) - totals, totals.long().cumsum(0),"
+        " (1 + totals[:, :9].abs() / 99).cumprod(0), totals[:, :3].cummax(0)[0] * 2, totals[:, :2].cummin(0)[1]",
+        "x, totals", "torch.rand(66001), torch.randn(530, 40)",
+    ),
     "losses": (
         "F.cross_entropy(x, y, weight=w, label_smoothing=0.1), F.triplet_margin_loss(x, x * 2, x + 1),"
         " F.cosine_similarity(x, x + 1), F.cross_entropy(x, x.softmax(1))",

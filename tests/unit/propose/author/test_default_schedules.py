@@ -234,3 +234,30 @@ def test_factors_of_the_longest_rows_are_read_when_their_sums_are_known(columns,
 def test_a_scan_takes_as_many_rows_as_memory_hands_out_at_once_where_their_elements_lie_apart(axis, rows, block):
     start = triton_design(case(model(f"x.cumsum({axis})", "torch.randn(4, 100, 128)"), "scan", "cuda").task).default
     assert (start.rows, start.block) == (rows, block)
+
+
+@pytest.mark.parametrize(
+    ("forward", "inputs", "start"),
+    [
+        ("x.cumsum(0)", "torch.randn(4194304)", (1, 2048, 512)),
+        ("torch.cumsum(x, 0, dtype=torch.float64).to(x.dtype)", "torch.randn(2 ** 20)", (1, 2048, 256)),
+        ("x.cumprod(1)", "torch.randn(100, 65536)", (1, 2048, 4)),
+        ("x.cumsum(1)", "torch.randn(100, 32768)", (1, 8192, 1)),
+        ("x.cumsum(1)", "torch.randn(300, 65536)", (1, 8192, 1)),
+        ("x.cummax(0)[0]", "torch.randn(4096, 100)", (32, 64, 32)),
+        ("x.cumsum(0)", "torch.randn(4096, 3)", (4, 64, 32)),
+    ],
+)
+def test_many_programs_share_long_rows_of_a_scan_where_rows_are_few(forward, inputs, start):
+    design = triton_design(case(model(forward, inputs), "scan", "cuda").task)
+    assert (design.default.rows, design.default.block, design.default.parts) == start
+    assert ("parts" in design.space.by_name) == (start[2] > 1)
+    assert design.cost(design.default) <= design.cost(design.default.model_copy(update={"parts": 1}))
+
+
+@pytest.mark.parametrize("parts", [7, 64, 100])
+def test_no_part_of_a_shared_row_is_empty(parts):
+    design = triton_design(case(model("x.cumsum(0)", "torch.randn(70000)"), "scan", "cuda").task)
+    source = design.write(design.default.model_copy(update={"parts": parts})).at(()).source
+    written, share = (int(re.search(word, source)[1]) for word in (r"PARTS = (\d+)", r"part \* (\d+), end"))
+    assert (written - 1) * share < 70000 <= written * share
