@@ -71,6 +71,20 @@ def test_a_total_of_costly_elements_leaves_registers_for_more_warps():
     assert (costly.grid, costly.warps) == (plain.grid, plain.warps)
 
 
+@pytest.mark.parametrize(
+    ("forward", "rows", "each"),
+    [
+        ("F.cross_entropy(x, y)", 65536, 64),
+        ("F.cross_entropy(x, y)", 1 << 20, 256),
+        ("x.softmax(-1) + y[:, None]", 1 << 20, 64),
+    ],
+)
+def test_programs_of_short_rows_take_more_of_them_where_their_shares_of_a_total_are_many(forward, rows, each):
+    inputs = f"torch.empty({rows}, 10), torch.zeros({rows}, dtype=torch.long)"
+    schedule = triton_default(lower(case(model(forward, inputs, arguments="x, y"), "t", "cuda").task))
+    assert (schedule.rows, schedule.warps) == (each, 8 if each == 256 else 4)
+
+
 def test_what_memory_holds_is_asked_for_before_anything_is_worked_out():
     task = case(
         model("F.cross_entropy(x, y)", "torch.randn(4, 512), torch.randint(0, 512, (4,))", arguments="x, y"),
