@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from author_cases import called, case, error, model
 
-from kernelwright.propose.author.assembly import kernels, moments
+from kernelwright.propose.author.assembly import kernels, moments, partition
 from kernelwright.propose.author.designs import triton_design
 from kernelwright.propose.author.families.product import packing
 from kernelwright.propose.author.families.product import plan as product
@@ -344,6 +344,10 @@ CASES = {
         "x", "torch.tensor([-0.0, 1.0, -float('nan'), float('inf'), -float('inf'), 0.0] * 7)[None]",
     ),
     "the first of long rows": ("x.topk(20)[0], x.topk(4, largest=False)", "x", "torch.randn(2, 20000)"),
+    "the first of groups": (
+        "(x * 9).round().topk(20)[0], x.where(x < 2, x / 0 - x / 0).topk(20)[0].isnan() * 1.0, (x * y).topk(20)", "x, y",
+        "torch.randn(2, 5120), torch.rand(5120) + 0.5",
+    ),
     "sums before products": (
         "F.linear(x, w).sum(1), F.linear(x, w).mean(0) * 2, F.conv2d(x[None, None], v).mean((2, 3))",
         "x, w, v", "torch.randn(24, 40), torch.randn(32, 40), torch.randn(9, 1, 3, 3)",
@@ -406,7 +410,7 @@ CHANGED = ("taken apart", "rounded", "above one another")
 """Cases whose schedule is no default on such shapes, by parts of their names."""
 
 
-GAIN, BUSY, TRIED_FROM = kernels.GAIN, product.BUSY, packing.TRIED_FROM
+GAIN, BUSY, TRIED_FROM, MANY = kernels.GAIN, product.BUSY, packing.TRIED_FROM, partition.MANY
 LONG, PAYS, TOGETHER = (kernels.LONG_ROW, kernels.LONG_APART), kernels.pays, moments.MOST_TOGETHER
 OF_TILES = {"moments of tiles": 8, "statistics of tiles": 2, "laid out for tiles and rounded": 1}
 """Cases whose rows count as long, so that the tiles of their products leave moments: of so many."""
@@ -456,6 +460,13 @@ def moments_source(design, name):
     return design.write(design.default).source
 
 
+def groups_source(design):
+    """With the groups that have the first places found before these."""
+    source = design.write(design.default).source
+    assert source.count("finds the first 20 places") == 6
+    return source
+
+
 def places_source(design):
     """With eight columns at once, each lane of which keeps the first place of its best one."""
     changed = {name: value for word, value in {"passes": "blocks", "block": 8, "rows": 16}.items()
@@ -496,6 +507,8 @@ def source_of(design, name):
         return tiles_source(design)
     if name in OF_TILES:
         return moments_source(design, name)
+    if "of groups" in name:
+        return groups_source(design)
     if "in blocks" in name:
         return places_source(design)
     if not any(word in name for word in CHANGED):
@@ -508,6 +521,7 @@ def main(folder):
         found = found_case(name, "cuda")
         kernels.GAIN = 0.0 if "side after" in name else GAIN
         product.BUSY = 2 if "of a product" in name or name in OF_TILES else BUSY
+        partition.MANY = 1 if "of groups" in name else MANY
         set_for_moments(name in OF_TILES)
         packing.TRIED_FROM = 1 if "tried" in name else TRIED_FROM
         design = triton_design(found.task)
