@@ -92,7 +92,11 @@ def test_a_step_of_a_convolution_adds_one_number_to_its_pointers_and_looks_its_p
         ("x.topk(512)[0]", "2 ** 22", True),
         ("x.topk(100)[1]", "100, 2 ** 16", True),
         ("x.topk(512)[0]", "2 ** 16", False),  # a device sorts 32 pieces at once
-        ("x.topk(512)[0]", "100, 2 ** 16", False),  # groups of eight, and as many of their elements, are a quarter of all
+        (
+            "x.topk(512)[0]",
+            "100, 2 ** 16",
+            False,
+        ),  # groups of eight, and as many of their elements, are a quarter of all
         ("x.topk(512, largest=False)[0]", "2 ** 22", False),  # minima that are no NaN where an element is
         ("x.topk(512)[0]", "2 ** 22 - 1", False),
     ],

@@ -193,8 +193,8 @@ class _Partition(Kernels):
         index = (*map(Index, rows), quotient(Index(together), each))
         of = Element(chosen.name, chosen.shape, index, "int")
         at = plus(times(of, each), remainder(Index(together), each))
-        moved = (at_position(expr, node.axis, at) for expr in (node.arg, node.position))
-        return replace(node, axis=together, **dict(zip(("arg", "position"), moved, strict=True)))
+        arg, position = (at_position(expr, node.axis, at) for expr in (node.arg, node.position))
+        return replace(node, arg=arg, axis=together, position=position)
 
     def _places(self, node: Order, axes: tuple[int, ...]) -> Tensor:
         """A buffer for where the first elements of a row are."""
