@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from author_cases import called, case, error, model
 
-from kernelwright.propose.author.assembly import kernels, moments
+from kernelwright.propose.author.assembly import kernels, moments, partition
 from kernelwright.propose.author.designs import triton_design
 from kernelwright.propose.author.families.product import packing
 from kernelwright.propose.author.families.product import plan as product
@@ -363,6 +363,16 @@ CASES = {
         "torch.linalg.solve(x.t() @ x + torch.diag(y), y) * 2, (y.long() & 1) * 1.5",
         "x, y", "torch.randn(30, 9), torch.rand(9) + 1",
     ),
+    "few long rows scanned": (
+        "torch.cumsum(x, 0, dtype=torch.float64).to(x.dtype) + totals[0, 0], (x[:, None] * 2).flip(0).cumsum(0).flip(0),"
+        " x.expand(3, -1).cumsum(1) * 2, (totals * totals[0]).abs().cumsum(0) - totals, totals.long().cumsum(0),"
+        " (1 + totals[:, :9].abs() / 99).cumprod(0), totals[:, :3].cummax(0)[0] * 2, totals[:, :2].cummin(0)[1]",
+        "x, totals", "torch.rand(66001), torch.randn(530, 40)",
+    ),
+    "the first of groups": (
+        "x.where(x < 2, x / 0 - x / 0).topk(20)[0].isnan() * 1.0, (x * y).topk(20)", "x, y",
+        "torch.randn(2, 5120), torch.rand(5120) + 0.5",
+    ),
 }  # fmt: skip
 
 
@@ -409,7 +419,7 @@ CHANGED = ("taken apart", "rounded", "above one another")
 """Cases whose schedule is no default on such shapes, by parts of their names."""
 
 
-GAIN, BUSY, TRIED_FROM = kernels.GAIN, product.BUSY, packing.TRIED_FROM
+GAIN, BUSY, TRIED_FROM, MANY = kernels.GAIN, product.BUSY, packing.TRIED_FROM, partition.MANY
 LONG, PAYS, TOGETHER = (kernels.LONG_ROW, kernels.LONG_APART), kernels.pays, moments.MOST_TOGETHER
 OF_TILES = {"moments of tiles": 8, "statistics of tiles": 2, "laid out for tiles and rounded": 1}
 """Cases whose rows count as long, so that the tiles of their products leave moments: of so many."""
@@ -466,6 +476,13 @@ def moments_source(design, name):
     return design.write(design.default).source
 
 
+def groups_source(design):
+    """With the groups that have the first places found before these."""
+    source = design.write(design.default).source
+    assert source.count("finds the first 20 places") == 4
+    return source
+
+
 def places_source(design):
     """With eight columns at once, each lane of which keeps the first place of its best one."""
     changed = {name: value for word, value in {"passes": "blocks", "block": 8, "rows": 16}.items()
@@ -508,6 +525,8 @@ def source_of(design, name):
         return long_source(design, name)
     if name in OF_TILES:
         return moments_source(design, name)
+    if "of groups" in name:
+        return groups_source(design)
     if "in blocks" in name:
         return places_source(design)
     if not any(word in name for word in CHANGED):
@@ -520,6 +539,7 @@ def main(folder):
         found = found_case(name, "cuda")
         kernels.GAIN = 0.0 if "side after" in name else GAIN
         product.BUSY = 2 if "of a product" in name or name in OF_TILES else BUSY
+        partition.MANY = 1 if "of groups" in name else MANY
         set_for_moments(name in OF_TILES)
         packing.TRIED_FROM = 1 if "tried" in name else TRIED_FROM
         design = triton_design(found.task)

@@ -23,6 +23,10 @@ LABELS = f"{X}, torch.randint(0, 512, (16,))"
 PROGRAMS = {
     "extrema_across": ("x.amax(0), x.argmin(0)", X),
     "running_extrema": ("x.cummax(1)[0], x.cummin(1)[1]", X),
+    "few_long_rows_scanned": (
+        "torch.cumsum(x, 0, dtype=torch.float64).to(x.dtype), x.view(-1, 1).expand(-1, 40).cummax(0)[0], x.long().cumsum(0)",
+        "torch.randn(70000)",
+    ),
     "ordered": ("x.sort(1)[0], x.topk(4), x.argsort(1, descending=True)", X),
     "counted": (
         "torch.zeros(100, dtype=torch.int32).scatter_add(0, x.long(), torch.ones_like(x)), x[:4096].sum()",

@@ -71,6 +71,20 @@ def test_a_total_of_costly_elements_leaves_registers_for_more_warps():
     assert (costly.grid, costly.warps) == (plain.grid, plain.warps)
 
 
+@pytest.mark.parametrize(
+    ("forward", "rows", "each"),
+    [
+        ("F.cross_entropy(x, y)", 65536, 64),
+        ("F.cross_entropy(x, y)", 1 << 20, 256),
+        ("x.softmax(-1) + y[:, None]", 1 << 20, 64),
+    ],
+)
+def test_programs_of_short_rows_take_more_of_them_where_their_shares_of_a_total_are_many(forward, rows, each):
+    inputs = f"torch.empty({rows}, 10), torch.zeros({rows}, dtype=torch.long)"
+    schedule = triton_default(lower(case(model(forward, inputs, arguments="x, y"), "t", "cuda").task))
+    assert (schedule.rows, schedule.warps) == (each, 8 if each == 256 else 4)
+
+
 def test_what_memory_holds_is_asked_for_before_anything_is_worked_out():
     task = case(
         model("F.cross_entropy(x, y)", "torch.randn(4, 512), torch.randint(0, 512, (4,))", arguments="x, y"),
@@ -234,3 +248,30 @@ def test_factors_of_the_longest_rows_are_read_when_their_sums_are_known(columns,
 def test_a_scan_takes_as_many_rows_as_memory_hands_out_at_once_where_their_elements_lie_apart(axis, rows, block):
     start = triton_design(case(model(f"x.cumsum({axis})", "torch.randn(4, 100, 128)"), "scan", "cuda").task).default
     assert (start.rows, start.block) == (rows, block)
+
+
+@pytest.mark.parametrize(
+    ("forward", "inputs", "start"),
+    [
+        ("x.cumsum(0)", "torch.randn(4194304)", (1, 2048, 512)),
+        ("torch.cumsum(x, 0, dtype=torch.float64).to(x.dtype)", "torch.randn(2 ** 20)", (1, 2048, 256)),
+        ("x.cumprod(1)", "torch.randn(100, 65536)", (1, 2048, 4)),
+        ("x.cumsum(1)", "torch.randn(100, 32768)", (1, 8192, 1)),
+        ("x.cumsum(1)", "torch.randn(300, 65536)", (1, 8192, 1)),
+        ("x.cummax(0)[0]", "torch.randn(4096, 100)", (32, 64, 32)),
+        ("x.cumsum(0)", "torch.randn(4096, 3)", (4, 64, 32)),
+    ],
+)
+def test_many_programs_share_long_rows_of_a_scan_where_rows_are_few(forward, inputs, start):
+    design = triton_design(case(model(forward, inputs), "scan", "cuda").task)
+    assert (design.default.rows, design.default.block, design.default.parts) == start
+    assert ("parts" in design.space.by_name) == (start[2] > 1)
+    assert design.cost(design.default) <= design.cost(design.default.model_copy(update={"parts": 1}))
+
+
+@pytest.mark.parametrize("parts", [7, 64, 100])
+def test_no_part_of_a_shared_row_is_empty(parts):
+    design = triton_design(case(model("x.cumsum(0)", "torch.randn(70000)"), "scan", "cuda").task)
+    source = design.write(design.default.model_copy(update={"parts": parts})).at(()).source
+    written, share = (int(re.search(word, source)[1]) for word in (r"PARTS = (\d+)", r"part \* (\d+), end"))
+    assert (written - 1) * share < 70000 <= written * share

@@ -86,6 +86,27 @@ def test_a_step_of_a_convolution_adds_one_number_to_its_pointers_and_looks_its_p
     assert ("right_exists" in step) == ("tl.static_range(9)" in source) == bool(padding)
 
 
+@pytest.mark.parametrize(
+    ("forward", "shape", "grouped"),
+    [
+        ("x.topk(512)[0]", "2 ** 22", True),
+        ("x.topk(100)[1]", "100, 2 ** 16", True),
+        ("x.topk(512)[0]", "2 ** 16", False),  # a device sorts 32 pieces at once
+        (
+            "x.topk(512)[0]",
+            "100, 2 ** 16",
+            False,
+        ),  # groups of eight, and as many of their elements, are a quarter of all
+        ("x.topk(512, largest=False)[0]", "2 ** 22", False),  # minima that are no NaN where an element is
+        ("x.topk(512)[0]", "2 ** 22 - 1", False),
+    ],
+)
+def test_of_very_long_rows_the_groups_that_have_the_first_places_are_found_before_these(forward, shape, grouped):
+    found = families(triton_design, forward, f"torch.empty({shape})", "x", "cuda")
+    assert found.count("strided") == grouped
+    assert found.count("order") > 1
+
+
 def test_joins_are_stored_apart_from_what_they_join():
     given = ("torch.randn(2, 16, 20, 20), torch.randn(16, 16, 3, 3)", "x, k")
     joined = families(triton_design, "torch.cat([x, F.conv2d(x, k, padding=1)], 1)", *given, "cuda")

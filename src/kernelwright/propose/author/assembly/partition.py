@@ -8,6 +8,7 @@ buffers.
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from math import prod
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.algebra.table import rewritten
@@ -20,7 +21,7 @@ from kernelwright.propose.author.plan.builder import Arguments, Shape, Value
 from kernelwright.propose.author.plan.expr import Const, Element, Index, Kind, Load, Order, Reduce, walk
 from kernelwright.propose.author.plan.lower import identifiers
 from kernelwright.propose.author.plan.plan import Tensor
-from kernelwright.propose.author.plan.positions import flattened, plus, times, within
+from kernelwright.propose.author.plan.positions import flattened, plus, quotient, remainder, times, within
 from kernelwright.propose.author.plan.program import Kept, Kernel, Program, Root, Scatter, Step
 from kernelwright.propose.author.plan.read import Held, Ordered, Reading, Stored
 from kernelwright.propose.author.plan.settle import Settler
@@ -29,6 +30,10 @@ from kernelwright.records.tensor import DType, TensorSpec
 
 PIECE = 2048
 """Elements of a long row that are sorted at a time."""
+MANY = 512 * PIECE
+"""Elements from which on more pieces are sorted than a large device sorts at once."""
+LESS = 8
+"""How many times fewer elements must be sorted where the groups that have them are looked for first."""
 SCATTERS = ("aten.scatter_add_.default", "aten.scatter_add.default")
 
 
@@ -162,12 +167,43 @@ class _Partition(Kernels):
             changed = {node.key: self._store(node, roots[0].axes) for node in match.store}
             if not changed:
                 found = [r.expr for r in roots if isinstance(r.expr, Order)]
-                shorter = self._first_of_parts(found[0], roots[0].axes)
+                shorter = self._in_best_groups(found[0], roots[0].axes) or self._first_of_parts(found[0], roots[0].axes)
                 if shorter is None:
                     return False
                 roots = tuple(replace(r, expr=_over(o, shorter)) for r, o in zip(roots, found, strict=True))
             else:
                 roots = tuple(replace(r, expr=replaced(r.expr, changed)) for r in roots)
+
+    def _in_best_groups(self, node: Order, axes: Sequence[int]) -> Order | None:
+        """The same places among groups of neighbours alone; None where that would not leave much less to sort.
+
+        Elements that are among the n largest lie in the n groups that have the largest maxima, of equal ones in the first.
+        """
+        length, count = self.settler.size(node.axis), self.settler.size(node.place)
+        rows = tuple(a for a in axes if a in node.arg.axes and a != node.place)
+        many = length * prod(map(self.settler.size, rows)) >= MANY and 4 * count <= PIECE
+        each = 1 << ((length // count).bit_length() // 2)
+        left = length // each + count * each
+        if not many or length % each or left * LESS > length or not node.descending or node.arg.kind != "float":
+            return None
+        group, inner, spot, together = map(self.settler.axes.single, (length // each, each, count, count * each))
+        best = Reduce("amax", at_position(node.arg, node.axis, plus(times(Index(group), each), Index(inner))), (inner,))
+        first = replace(node, arg=self._store(best, (*rows, group)), axis=group, place=spot, position=Index(group))
+        chosen = self._places(replace(first, what="place", kind="int"), (*rows, spot))
+        index = (*map(Index, rows), quotient(Index(together), each))
+        of = Element(chosen.name, chosen.shape, index, "int")
+        at = plus(times(of, each), remainder(Index(together), each))
+        arg, position = (at_position(expr, node.axis, at) for expr in (node.arg, node.position))
+        return replace(node, arg=arg, axis=together, position=position)
+
+    def _places(self, node: Order, axes: tuple[int, ...]) -> Tensor:
+        """A buffer for where the first elements of a row are."""
+        name = self._fresh("part")
+        tensor = Tensor(name, name, tuple(map(self.settler.size, axes)), "int64", (0,))
+        self._sorted((Root(tensor, axes, node),))
+        self.buffers.append(tensor)
+        self.tensors[name] = tensor
+        return tensor
 
     def _first_of_parts(self, node: Order, axes: Sequence[int]) -> Order | None:
         """The first places of each part of a row, as what is sorted in its stead."""

@@ -11,6 +11,11 @@ WHOLE_LIMIT = 32768
 """Longest row, in elements, that one program holds at once."""
 SMALL_TILE = 1024
 """Elements below which a program takes several rows: with fewer, its overhead shows."""
+SHARES, SHARED_TILE = 4096, 4096
+"""Shares of a total that one program adds up at a time, and tiles of short rows of which small ones would leave more.
+
+That program is alone on the device, and by estimate takes a microsecond each time. Not timed.
+"""
 MOST_PARTS = 256
 """Blocks of a row that programs share: each reads as many numbers as there are."""
 LANES = 32
@@ -65,7 +70,8 @@ def triton_default(plan: Plan) -> TritonSchedule:
         fused = "online" if plan.fusion else "separate"
         return TritonSchedule(passes=fused, block=8192, warps=16, order="alternate")
     block = 1 << (plan.cols - 1).bit_length()
-    rows = max(1, SMALL_TILE // block)
+    many = bool(plan.totals) and plan.rows * block > SHARES * SMALL_TILE
+    rows = max(1, (SHARED_TILE if many else SMALL_TILE) // block)
     each = 16 if plan.passes else 8
     return TritonSchedule(rows=rows, warps=_warps(rows * block, each))
 

@@ -11,7 +11,7 @@ from kernelwright.export.drop_in import as_tuple, drop_in
 from kernelwright.export.reference import Reference, merged_imports, reference
 from kernelwright.propose.author.plan.expr import COL, ROW
 from kernelwright.propose.author.plan.plan import Output, Plan, Tensor, with_reciprocals
-from kernelwright.propose.author.schedule.triton import TritonSchedule
+from kernelwright.propose.author.schedule.triton import SHARES, TritonSchedule
 from kernelwright.propose.author.source.triton_decoupled import DecoupledKernel
 from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
 from kernelwright.propose.author.source.triton_kernel import START, MainKernel, finish_kernel, finish_reads
@@ -27,8 +27,6 @@ LAUNCHED = {"PARTS": "parts", "GROUP": "group", "SHARES": "triton.next_power_of_
 """Compile-time arguments that the launch works out."""
 MEASURES = re.compile(r"\.(shape|size|numel)\b|\blen\(")
 """What a task's source may take a length with, which is then a number in its kernels."""
-SHARES = 4096
-"""Programs' shares of a total that are added up at a time."""
 
 
 def write_triton(task: Task, plan: Plan, schedule: TritonSchedule) -> Candidate:

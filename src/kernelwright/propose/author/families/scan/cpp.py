@@ -122,6 +122,7 @@ class _Scan:
         def body() -> None:
             names, sum_ = self.names.inner(), f"carried[{q} - begin]"
             (text,) = self._scope(names).write([self.node.arg])
+            text = f"({text})" if self.node.op == "prod" else text
             w.line(f"{sum_} = {self._joined(sum_, text)};")
             names.values[self.node.key] = self._narrow(sum_)
             self._store(names)
