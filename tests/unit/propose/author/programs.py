@@ -154,13 +154,13 @@ CASES = {
         "x, w, v", "torch.randn(2, 8, 37, 19), torch.randn(8, 1, 3, 2), torch.randn(8)",
     ),
     "windows along long lines": (
-        "F.avg_pool1d(x, 8, 1, 4), F.max_pool1d(x, 4, 1, 2, 3), F.conv1d(x, w, padding=3, groups=6) * 2,"
+        "F.avg_pool1d(x, 8, 1, 4), F.max_pool1d(x, 4, 1, 2, 3), F.conv1d(x, w, padding=3, groups=3) * 2,"
         " F.avg_pool1d(x[:, :, ::2], 11), F.max_pool1d(x.where(x < 2, x / 0 - x / 0), 3, 1, 1).isnan() * 1.0",
-        "x, w", "torch.randn(2, 6, 1023), torch.randn(6, 1, 7)",
+        "x, w", "torch.randn(1, 3, 1023), torch.randn(3, 1, 7)",
     ),
     "windows above one another along long lines": (
-        "F.max_pool2d(x, 4, 1, 1), F.conv2d(x, w, padding=1, groups=2), F.max_pool2d(x, 3, 1, 1).relu() + v",
-        "x, w, v", "torch.randn(1, 2, 18, 511), torch.randn(2, 1, 3, 3), torch.randn(511)",
+        "F.max_pool2d(x, 4, 1, 1), F.conv2d(x, w, padding=1), F.max_pool2d(x, 3, 1, 1).relu() + v",
+        "x, w, v", "torch.randn(1, 1, 17, 511), torch.randn(1, 1, 3, 3), torch.randn(511)",
     ),
     "one side after the other": (
         "F.avg_pool2d(x, 5, 3, 2), F.adaptive_avg_pool2d(x, (3, 5)), F.adaptive_max_pool2d(x, (3, 7)),"
@@ -513,22 +513,24 @@ def packed_source(design, name):
     return source.replace("bfloat16", "float16")
 
 
+OF_SCHEDULES = {
+    "side after": sided_source,
+    "lines of": lines_source,
+    "tiles of": tiles_source,
+    "in blocks": places_source,
+}
+"""Sources of cases by parts of their names."""
+
+
 def source_of(design, name):
     """Of the case's schedule."""
-    if "side after" in name:
-        return sided_source(design)
-    if "lines of" in name:
-        return lines_source(design)
-    if "tiles of" in name:
-        return tiles_source(design)
     if "long lines" in name:
         return long_source(design, name)
     if name in OF_TILES:
         return moments_source(design, name)
-    if "of groups" in name:
-        return groups_source(design)
-    if "in blocks" in name:
-        return places_source(design)
+    for word, source in OF_SCHEDULES.items():
+        if word in name:
+            return source(design)
     if not any(word in name for word in CHANGED):
         return design.write(design.default).source
     return stacked_source(design) if "above" in name else packed_source(design, name)

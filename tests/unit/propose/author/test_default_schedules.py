@@ -155,11 +155,19 @@ def attention(width, how="", dtype="half", queries=300):
     [
         (64, "half", 300, (128, 128, 3, 8, 128)), (128, "half", 300, (128, 64, 2, 8, 128)),
         (128, "half", 60, (64, 64, 3, 4, 0)), (256, "half", 300, (64, 32, 2, 8, 0)), (64, "float", 300, (128, 32, 2, 8, 0)),
+        (128, "float", 300, (128, 32, 2, 8, 0)), (128, "float", 60, (64, 32, 2, 4, 0)),
     ],
 )  # fmt: skip
 def test_attention_begins_with_blocks_that_registers_and_shared_memory_hold(width, dtype, queries, expected):
     start = attention(width, dtype=dtype, queries=queries).default
     assert (start.block_m, start.block_n, start.stages, start.warps, start.registers) == expected
+
+
+@pytest.mark.parametrize(("block", "warps"), [(64, 4), (128, 8), (32, 8)])
+def test_each_warp_has_rows_of_its_own_where_float32_is_taken_apart(block, warps):
+    design = attention(128, dtype="float")
+    source = design.write(design.default.model_copy(update={"block_m": block, "warps": 8})).source
+    assert f"WARPS = {warps}\n" in source
 
 
 @pytest.mark.parametrize(("shape", "expected"), [("128, 128", (64, 3, 0)), ("1, 128", (64, 2, 128))])

@@ -36,6 +36,7 @@ def interpreted(request, tmp_path_factory):
     return {name: (fits, errors) for name, fits, errors in map(json.loads, done.stdout.splitlines())}
 
 
+@pytest.mark.timeout(700)
 @pytest.mark.parametrize("name", sampled(CASES, lambda name: name in EVERY_THIRD and name not in LONG))
 def test_triton_is_right(interpreted, name):
     fits, errors = interpreted[name]

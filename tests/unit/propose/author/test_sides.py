@@ -13,10 +13,11 @@ LINES = {
     "few large windows": ("F.avg_pool2d(x, 11)", LARGE),
 }
 APART = {
-    "many large windows": ("F.avg_pool2d(x, 7)", "torch.zeros(64, 64, 128, 128)"),
+    "many large windows": ("F.avg_pool2d(x, 14, 7)", "torch.zeros(64, 64, 128, 128)"),
     "large ones that overlap": ("F.max_pool2d(x, 13, 1, 6)", LARGE),
 }
 AT_ONCE = {
+    "windows that share nothing": ("F.avg_pool2d(x, 7)", "torch.zeros(64, 64, 128, 128)"),
     "small windows": ("F.max_pool2d(x, 3, 2, 1)", LARGE),
     "a tensor that is no work": ("F.adaptive_avg_pool2d(x, 7)", "torch.randn(2, 3, 30, 30)"),
     "one side": ("F.avg_pool1d(x, 40)", "torch.randn(8, 64, 16384)"),

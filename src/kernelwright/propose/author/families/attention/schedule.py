@@ -43,8 +43,9 @@ def attention_default(plan: Attention) -> AttentionSchedule:
     wide = max(plan.part.count(plan.features), plan.part.count(plan.columns))
     longest = max(16, 1 << (plan.part.count(plan.rows) - 1).bit_length())
     if plan.number == "float32" or wide > 128:
-        m = min(128, longest)
-        return AttentionSchedule(block_m=m, block_n=32, stages=2, warps=8 if m == 128 and m * wide >= WIDE_SUMS else 4)
+        m = min(128 if plan.number == "float32" or wide <= 64 else 64, longest)
+        start = AttentionSchedule(block_m=m, block_n=32, stages=2, warps=8 if m * wide >= WIDE_SUMS else 4)
+        return start.model_copy(update={"warps": warps_of(plan, start)})
     m, n = min(128, longest), 128 if wide <= 64 else 64
     stages = _stages_that_fit(plan, m, n, MOST_BYTES // 2)
     if m == 128 and stages > 1:

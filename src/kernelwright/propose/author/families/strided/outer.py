@@ -40,7 +40,7 @@ def outer_axes(plan: Strided, schedule: StridedSchedule) -> tuple[int, ...]:
 
 
 def of_lines(plan: Strided, rows: int) -> tuple[int, ...]:
-    """All axes but the one along which windows slide in long lines: whether a tile's windows are whole is then one question."""
+    """All axes but the one along which windows slide in long lines, so that a tile's windows are whole or not together."""
     if not plan.slides or plan.wide or len(plan.rows) < 2 or len(plan.passes) != 1:
         return ()
     line = plan.part.sizes[plan.rows[-1]]

@@ -74,7 +74,7 @@ class Stacked:
             self._store(above, {term.reduce.key: term.sums[above] for term in terms})
 
     def _ends(self) -> Ends | None:
-        """See `whole_windows`, where lines of results are long, and what is asked above one another can be told at both ends."""
+        """See `whole_windows`, where lines are long, and what is asked above one another can be told at both ends."""
         ends = whole_windows(self.plan) if of_lines(self.plan, self.tile) else None
         asked = (*ends.first, *ends.last) if ends else ()
         return None if any(comes_to_hold(c, self.overlap.row) is None for c in asked) else ends

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from kernelwright.propose.author.families.family import Text, of_rows
 from kernelwright.propose.author.families.strided.first_place import FirstPlace
-from kernelwright.propose.author.families.strided.interior import unasked, whole_windows
+from kernelwright.propose.author.families.strided.interior import Ends, unasked, whole_windows
 from kernelwright.propose.author.families.strided.outer import outer_axes
 from kernelwright.propose.author.families.strided.overlap import Stacked
 from kernelwright.propose.author.families.strided.plan import Strided
@@ -27,8 +27,8 @@ WHOLE_STARTS = {"sum": "0", "max": str(-(2**31)), "min": str(2**31 - 1), "prod":
 LONG_STARTS = WHOLE_STARTS | {"max": str(-(2**63)), "min": str(2**63 - 1)}
 """Of those with 64 bits."""
 WORDS = frozenset({
-    "row", "first", "column", "tile", "tiles", "outer", "start", "lanes", "inside", "exists", "share", "line", "top", "held", "window",
-    *HELPERS,
+    "row", "first", "column", "tile", "tiles", "outer", "start", "lanes", "inside", "exists", "share", "line", "top",
+    "held", "window", *HELPERS,
 })  # fmt: skip
 
 
@@ -155,13 +155,7 @@ class _Kernel:
             program = "tile % tiles"
             if not self.stacked:
                 split_position(w, self.names, self.outer, self.part.sizes, self.wanted)
-        if self.ends:
-            w.line(f"first = {program} * ROWS")
-            w.line("row = first + tl.arange(0, ROWS)[:, None]")
-        else:
-            w.line(f"row = {program} * ROWS + tl.arange(0, ROWS)[:, None]")
-        if self.rows.mask:
-            w.line(f"inside = row < {self.count}")
+        self._row(f"{program} * ROWS")
         if self.stacked or self.lines:
             return
         split_position(w, self.names, self.rows, self.part.sizes, self.wanted)
@@ -169,6 +163,14 @@ class _Kernel:
             if self.plan.reduced:
                 w.line("column = tl.arange(0, BLOCK)[None, :]")
             self._columns(self.names)
+
+    def _row(self, first: str) -> None:
+        """The tile's rows from the first one on."""
+        if self.ends:
+            self.writer.line(f"first = {first}")
+        self.writer.line(f"row = {'first' if self.ends else first} + tl.arange(0, ROWS)[:, None]")
+        if self.rows.mask:
+            self.writer.line(f"inside = row < {self.count}")
 
     def _columns(self, names: Names) -> None:
         if self.columns.mask:
@@ -256,7 +258,7 @@ class _Kernel:
         for place in found.values():
             place.begin(self.steps)
         if self.ends:
-            with w.block(f"if {self._whole_windows()}:"):
+            with w.block(f"if {self._whole_windows(self.ends)}:"):
                 bare = [replace(r, arg=unasked(r.arg)) for r in group]
                 # Of a name in both branches Triton wants one type.
                 self.names.taken |= self._walk(bare, sums, found, replace(self.rows, mask="")).taken
@@ -287,10 +289,10 @@ class _Kernel:
                     self.writer.line(JOIN[r.op].format(name, term))
         return names
 
-    def _whole_windows(self) -> str:
+    def _whole_windows(self, ends: Ends) -> str:
         """Whether all windows of the tile are whole: at its ends, and no row is left over."""
         line, count = Index(self.plan.rows[-1]).key, self.count
-        places = (self.ends.first, "first"), (self.ends.last, "(first + ROWS - 1)")
+        places = (ends.first, "first"), (ends.last, "(first + ROWS - 1)")
         texts = [f"first + ROWS <= {count}"] if self.rows.mask else []
         for conditions, place in places:
             texts += self._scope(self.names.inner({line: place})).write(conditions)
