@@ -26,8 +26,8 @@ from kernelwright.tasks.files import with_size
 ROOT = Path(__file__).parents[1]
 EFFORTS = ("quick", "standard", "thorough")
 TASKS = ("own/log_softmax", "own/swiglu", "fsr/layer_norm", "own/huber_loss", "own/row_variance", "own/kl_divergence")
-LIMIT_S = {"quick": 60.0, "standard": 300.0, "thorough": 1800.0}
-"""Wall seconds that an effort may take; one that takes longer is ended, and counts as nothing found."""
+LIMIT_S = {"quick": 120.0, "standard": 600.0, "thorough": 1800.0}
+"""Wall seconds after which a run is ended, and counts as nothing found: twice what the first two are meant to take."""
 GONE = 0.02
 """Logarithm of a speedup under which there is nothing to have a share of."""
 Row = dict[str, JsonValue]

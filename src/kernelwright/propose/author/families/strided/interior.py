@@ -4,7 +4,7 @@ A padded window of eight elements takes 64 to 72 instructions a result where eac
 windows move one way, so that two comparisons of one number each tell whether a tile needs masks at all; few tiles do.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -42,6 +42,16 @@ def whole_windows(plan: Strided) -> Ends | None:
 def unasked(arg: Expr) -> Expr:
     """What is reduced, with loads of elements that all exist."""
     return transform(arg, lambda e: replace(e, inside=None, other=None) if isinstance(e, Element) else e)
+
+
+def nothing_left(mask: str, count: int) -> list[str]:
+    """That a tile has no rows beyond those that there are, where one may have."""
+    return [f"first + ROWS <= {count}"] if mask else []
+
+
+def all_of(texts: Sequence[str]) -> str:
+    """Conditions of one number as one."""
+    return texts[0] if len(texts) == 1 else " & ".join(f"({text})" for text in texts)
 
 
 def _where_it_fails_first(condition: Expr, sizes: Mapping[int, int]) -> Expr | None:

@@ -8,7 +8,14 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kernelwright.propose.author.families.strided.interior import Ends, comes_to_hold, unasked, whole_windows
+from kernelwright.propose.author.families.strided.interior import (
+    Ends,
+    all_of,
+    comes_to_hold,
+    nothing_left,
+    unasked,
+    whole_windows,
+)
 from kernelwright.propose.author.families.strided.outer import of_lines
 from kernelwright.propose.author.families.strided.plan import Overlap, Strided
 from kernelwright.propose.author.plan.expr import Element, Expr, Index, Reduce, walk
@@ -82,13 +89,13 @@ class Stacked:
     def _whole_windows(self, ends: Ends) -> str:
         """Whether all windows of the tile are whole."""
         line, above = Index(self.plan.rows[-1]).key, Index(self.overlap.row).key
-        texts = [f"first + ROWS <= {self.count}"] if self.rows.mask else []
+        texts = nothing_left(self.rows.mask, self.count)
         for conditions, place in ((ends.first, "first"), (ends.last, "(first + ROWS - 1)")):
             for condition in conditions:
                 rising = (comes_to_hold(condition, self.overlap.row) or 0) > 0
                 names = self.names.inner({line: place, above: "top" if rising else f"(top + {self.height - 1})"})
                 texts += TileScope(self.part, self.writer, names, groups=(self.outer, self.rows)).write([condition])
-        return " and ".join(texts)
+        return all_of(texts)
 
     def _place(self) -> None:
         """Which results: the last ones of a column may be made twice, so that none lies outside."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from kernelwright.propose.author.families.family import Text, of_rows
 from kernelwright.propose.author.families.strided.first_place import FirstPlace
-from kernelwright.propose.author.families.strided.interior import Ends, unasked, whole_windows
+from kernelwright.propose.author.families.strided.interior import Ends, all_of, nothing_left, unasked, whole_windows
 from kernelwright.propose.author.families.strided.outer import outer_axes
 from kernelwright.propose.author.families.strided.overlap import Stacked
 from kernelwright.propose.author.families.strided.plan import Strided
@@ -291,12 +291,10 @@ class _Kernel:
 
     def _whole_windows(self, ends: Ends) -> str:
         """Whether all windows of the tile are whole: at its ends, and no row is left over."""
-        line, count = Index(self.plan.rows[-1]).key, self.count
-        places = (ends.first, "first"), (ends.last, "(first + ROWS - 1)")
-        texts = [f"first + ROWS <= {count}"] if self.rows.mask else []
-        for conditions, place in places:
+        line, texts = Index(self.plan.rows[-1]).key, nothing_left(self.rows.mask, self.count)
+        for conditions, place in ((ends.first, "first"), (ends.last, "(first + ROWS - 1)")):
             texts += self._scope(self.names.inner({line: place})).write(conditions)
-        return " and ".join(texts)
+        return all_of(texts)
 
     def _loop(self) -> str:
         count = self.plan.column_count
