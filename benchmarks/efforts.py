@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from provenance import provenance_of
+from provenance import alike, provenance_of
 from pydantic import JsonValue
 
 from kernelwright.tasks.files import with_size
@@ -58,11 +58,11 @@ def joined(files: Sequence[Path], out: Path) -> list[Row]:
     """The rows of several passes, written as one file with the last one's head.
 
     Raises:
-        SystemExit: they are of different devices, versions or sizes.
+        SystemExit: they are of different devices, versions, commits or sizes.
     """
     documents = [json.loads(file.read_text()) for file in files]
-    heads = [{name: value for name, value in one.items() if name not in ("rows", "date")} for one in documents]
-    if any(head != heads[0] for head in heads):
+    first = documents[0]
+    if not all(alike(one, first) and all(one[name] == first[name] for name in ("commit", "size")) for one in documents):
         raise SystemExit("these files differ in device, versions, commit or size: they are no parts of one pass")
     rows = [row for one in documents for row in one["rows"]]
     out.write_text(json.dumps({**documents[-1], "rows": rows}, indent=1) + "\n")

@@ -4,11 +4,10 @@ A padded window of eight elements takes 64 to 72 instructions a result where eac
 windows move one way, so that two comparisons of one number each tell whether a tile needs masks at all; few tiles do.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from kernelwright.propose.author.families.strided.plan import Strided
 from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, conjuncts, transform, walk
 from kernelwright.propose.author.plan.positions import minus, plus, times, whole
 
@@ -20,19 +19,17 @@ class Ends(NamedTuple):
     last: tuple[Expr, ...]
 
 
-def whole_windows(plan: Strided) -> Ends | None:
-    """What must hold of a tile along the last axis of rows for its windows to be whole.
+def whole_windows(args: Sequence[Expr], line: int, sizes: Mapping[int, int]) -> Ends | None:
+    """What must hold of a tile along an axis of rows for windows to be whole, whose sides have these sizes, by axis.
 
-    None: nothing is asked of their elements, or something that may fail between the ends of a window or of a tile.
+    None: nothing is asked of what is reduced, or something that may fail between the ends of a window or of a tile.
     """
-    args = [r.arg for group in plan.passes for r in group]
     reads = [n for n in walk(*args) if isinstance(n, Element) and n.inside is not None]
     asked = {c.key: c for n in reads for c in conjuncts(n.inside)}
-    sizes = {axis: plan.part.sizes[axis] for axis in plan.columns}
     ends: tuple[list[Expr], list[Expr]] = ([], [])
     for condition in asked.values():
         found = _where_it_fails_first(condition, sizes)
-        slope = comes_to_hold(found, plan.rows[-1]) if found is not None else None
+        slope = comes_to_hold(found, line) if found is not None else None
         if found is None or slope is None:
             return None
         ends[slope < 0].append(found)
@@ -44,9 +41,13 @@ def unasked(arg: Expr) -> Expr:
     return transform(arg, lambda e: replace(e, inside=None, other=None) if isinstance(e, Element) else e)
 
 
-def nothing_left(mask: str, count: int) -> list[str]:
-    """That a tile has no rows beyond those that there are, where one may have."""
-    return [f"first + ROWS <= {count}"] if mask else []
+def at_both_ends(ends: Ends, mask: str, count: int, write: Callable[[Expr, str], Sequence[str]]) -> str:
+    """Whether a tile's windows are whole, and under a mask all of its rows exist; `write` writes a condition of one row."""
+    texts = [f"first + ROWS <= {count}"] if mask else []
+    for conditions, row in ((ends.first, "first"), (ends.last, "(first + ROWS - 1)")):
+        for condition in conditions:
+            texts += write(condition, row)
+    return all_of(texts)
 
 
 def all_of(texts: Sequence[str]) -> str:

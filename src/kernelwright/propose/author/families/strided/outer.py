@@ -7,7 +7,6 @@ would have its own: the last kernel of `conv_group_norm_logsumexp` had 110 instr
 
 from math import prod
 
-from kernelwright.propose.author.families.strided.interior import whole_windows
 from kernelwright.propose.author.families.strided.plan import Strided
 from kernelwright.propose.author.families.strided.schedule import StridedSchedule
 from kernelwright.records.tensor import ITEM_BYTES
@@ -45,7 +44,7 @@ def of_lines(plan: Strided, rows: int) -> tuple[int, ...]:
         return ()
     line = plan.part.sizes[plan.rows[-1]]
     fits = line >= LONG_LINES * rows and -(-line // rows) * rows <= line * (1 + WASTED)
-    return plan.rows[:-1] if fits and whole_windows(plan) else ()
+    return plan.rows[:-1] if fits and plan.ends else ()
 
 
 def row_tiles(plan: Strided, schedule: StridedSchedule) -> int:

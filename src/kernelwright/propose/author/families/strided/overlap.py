@@ -8,14 +8,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kernelwright.propose.author.families.strided.interior import (
-    Ends,
-    all_of,
-    comes_to_hold,
-    nothing_left,
-    unasked,
-    whole_windows,
-)
+from kernelwright.propose.author.families.strided.interior import Ends, all_of, at_both_ends, comes_to_hold, unasked
 from kernelwright.propose.author.families.strided.outer import of_lines
 from kernelwright.propose.author.families.strided.plan import Overlap, Strided
 from kernelwright.propose.author.plan.expr import Element, Expr, Index, Reduce, walk
@@ -81,21 +74,21 @@ class Stacked:
             self._store(above, {term.reduce.key: term.sums[above] for term in terms})
 
     def _ends(self) -> Ends | None:
-        """See `whole_windows`, where lines are long, and what is asked above one another can be told at both ends."""
-        ends = whole_windows(self.plan) if of_lines(self.plan, self.tile) else None
+        """The plan's, where lines are long, and what is asked above one another can be told at both ends."""
+        ends = self.plan.ends if of_lines(self.plan, self.tile) else None
         asked = (*ends.first, *ends.last) if ends else ()
         return None if any(comes_to_hold(c, self.overlap.row) is None for c in asked) else ends
 
     def _whole_windows(self, ends: Ends) -> str:
         """Whether all windows of the tile are whole."""
         line, above = Index(self.plan.rows[-1]).key, Index(self.overlap.row).key
-        texts = nothing_left(self.rows.mask, self.count)
-        for conditions, place in ((ends.first, "first"), (ends.last, "(first + ROWS - 1)")):
-            for condition in conditions:
-                rising = (comes_to_hold(condition, self.overlap.row) or 0) > 0
-                names = self.names.inner({line: place, above: "top" if rising else f"(top + {self.height - 1})"})
-                texts += TileScope(self.part, self.writer, names, groups=(self.outer, self.rows)).write([condition])
-        return all_of(texts)
+
+        def write(condition: Expr, row: str) -> list[str]:
+            rising = (comes_to_hold(condition, self.overlap.row) or 0) > 0
+            names = self.names.inner({line: row, above: "top" if rising else f"(top + {self.height - 1})"})
+            return TileScope(self.part, self.writer, names, groups=(self.outer, self.rows)).write([condition])
+
+        return at_both_ends(ends, self.rows.mask, self.count, write)
 
     def _place(self) -> None:
         """Which results: the last ones of a column may be made twice, so that none lies outside."""
@@ -133,8 +126,7 @@ class Stacked:
         first = self.overlap.ahead * above
         last = first + self.sizes[self.overlap.step]
         bounds = [f"line >= {first}"] * (first > 0) + [f"line < {last}"] * (last < self.lines)
-        condition = bounds[0] if len(bounds) == 1 else " & ".join(f"({bound})" for bound in bounds)
-        with self.writer.block(f"if {condition}:") if bounds else nullcontext():
+        with self.writer.block(f"if {all_of(bounds)}:") if bounds else nullcontext():
             step = f"(line - {first})" if first else "line"
             names, args = known.inner({Index(self.overlap.step).key: step}), [term.reduce.arg for term in terms]
             scope = TileScope(self.part, self.writer, names, groups=groups)

@@ -10,6 +10,7 @@ from functools import cached_property
 from math import prod
 
 from kernelwright.propose.author.families.family import Match
+from kernelwright.propose.author.families.strided.interior import Ends, whole_windows
 from kernelwright.propose.author.families.strided.lines import Lines, lines_of
 from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, filled, transform, walk
 from kernelwright.propose.author.plan.orders import LAST
@@ -162,6 +163,12 @@ class Strided:
         reads = prod(sizes[a] for a in element.axes)
         bytes_apart = apart * ITEM_BYTES[self.part.argument(element).dtype]
         return bytes_apart if reads <= prod(element.sizes) and bytes_apart <= KEPT_APART else 0
+
+    @cached_property
+    def ends(self) -> Ends | None:
+        """See `whole_windows`, along the last axis of rows."""
+        args = [r.arg for group in self.passes for r in group]
+        return whole_windows(args, self.rows[-1], {axis: self.part.sizes[axis] for axis in self.columns})
 
     @cached_property
     def overlap(self) -> Overlap | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from kernelwright.propose.author.families.family import Text, of_rows
 from kernelwright.propose.author.families.strided.first_place import FirstPlace
-from kernelwright.propose.author.families.strided.interior import Ends, all_of, nothing_left, unasked, whole_windows
+from kernelwright.propose.author.families.strided.interior import Ends, at_both_ends, unasked
 from kernelwright.propose.author.families.strided.outer import outer_axes
 from kernelwright.propose.author.families.strided.overlap import Stacked
 from kernelwright.propose.author.families.strided.plan import Strided
@@ -60,7 +60,7 @@ class _Kernel:
         apart = self.stacked or self.lines
         outer = () if apart else outer_axes(self.plan, self.schedule)
         self.outer = self.stacked.outer if self.stacked else Group(outer, "outer", number=True)
-        self.ends = self.stacked.ends if self.stacked else whole_windows(self.plan) if self.steps and outer else None
+        self.ends = self.stacked.ends if self.stacked else self.plan.ends if self.steps and outer else None
         self.outer_count = self.stacked.outer_count if self.stacked else part.count(outer)
         self.count = apart.count if apart else self.plan.row_count // self.outer_count
         self.rows = Group(self.plan.rows[len(outer) :], "row", "inside" if self.count % self.schedule.rows else "")
@@ -290,11 +290,13 @@ class _Kernel:
         return names
 
     def _whole_windows(self, ends: Ends) -> str:
-        """Whether all windows of the tile are whole: at its ends, and no row is left over."""
-        line, texts = Index(self.plan.rows[-1]).key, nothing_left(self.rows.mask, self.count)
-        for conditions, place in ((ends.first, "first"), (ends.last, "(first + ROWS - 1)")):
-            texts += self._scope(self.names.inner({line: place})).write(conditions)
-        return all_of(texts)
+        """Whether all windows of the tile are whole."""
+        line = Index(self.plan.rows[-1]).key
+
+        def write(condition: Expr, row: str) -> list[str]:
+            return self._scope(self.names.inner({line: row})).write([condition])
+
+        return at_both_ends(ends, self.rows.mask, self.count, write)
 
     def _loop(self) -> str:
         count = self.plan.column_count
