@@ -1,7 +1,8 @@
 """The worker: the grader's own process, started as `python -m kernelwright.evaluate.worker FD`.
 
 It reads jobs, runs the pipeline, and answers with records as JSON. It keeps the sessions of the tasks that it has met,
-so that inputs, references and baselines are computed once.
+so that inputs, references and baselines are computed once. PyTorch is imported at the first job, while the parent of the
+processes that the job will need imports it too.
 """
 
 import os
@@ -10,8 +11,12 @@ import sys
 import threading
 import traceback
 from collections import OrderedDict
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
 from kernelwright import errors
+from kernelwright.evaluate.backends.parents import begin_parent, close_parents
+from kernelwright.evaluate.backends.table import name_of
 from kernelwright.evaluate.jobs import (
     Admit,
     Answered,
@@ -30,13 +35,18 @@ from kernelwright.evaluate.jobs import (
     UnknownTask,
     read_request,
 )
-from kernelwright.evaluate.pipeline.service import EvaluationService
 from kernelwright.execution import job as current
 from kernelwright.execution.channel import Channel
 from kernelwright.execution.job import JobServer
 from kernelwright.records.base import Record
 from kernelwright.records.task import Target, Task
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernelwright.evaluate.pipeline.service import EvaluationService
+
+SERVICE = "kernelwright.evaluate.pipeline.service"
 MOST_TASKS = 256
 """Bodies that a worker keeps; the engine sends one again where it is missing."""
 
@@ -75,19 +85,45 @@ class KnownTasks:
             return self._bodies.get(name)
 
 
+class LateService:
+    """The service, for jobs in several threads; it is there from the first job on."""
+
+    def __init__(self) -> None:
+        self._service: EvaluationService | None = None
+        self._lock = threading.Lock()
+
+    def of(self, request: Request) -> "EvaluationService":
+        """The service, made now if this is the first job."""
+        with self._lock:
+            if self._service is None:
+                target = getattr(request.job, "target", None)
+                if isinstance(target, Target):
+                    begin_parent(name_of(target))
+                made = import_module(SERVICE).EvaluationService(note=current.note)
+                self._service = cast("EvaluationService", made)
+            return self._service
+
+    def close(self) -> None:
+        """End every child and the warm parents."""
+        if self._service is not None:
+            self._service.close()
+        close_parents()
+
+
 def main() -> None:
     """Answer jobs until the executor is gone."""
     with socket.socket(fileno=int(sys.argv[1])) as end:
-        service, tasks = EvaluationService(note=current.note), KnownTasks()
+        service, tasks = LateService(), KnownTasks()
         try:
-            JobServer(Channel(end), lambda payload: _answer(service, tasks, payload).encode()).serve()
+            JobServer(Channel(end), lambda payload: _answer(service.of, tasks, payload).encode()).serve()
         finally:
             service.close()
 
 
-def _answer(service: EvaluationService, tasks: KnownTasks, payload: bytes) -> str:
+def _answer(service_of: "Callable[[Request], EvaluationService]", tasks: KnownTasks, payload: bytes) -> str:
     try:
-        done = _do(service, tasks, read_request(payload))
+        request = read_request(payload)
+        done = _do(service_of(request), tasks, request)
         return (done if isinstance(done, UnknownTask) else Answered(result=done)).model_dump_json()
     except current.JobCancelledError:
         raise
@@ -102,7 +138,7 @@ def _answer(service: EvaluationService, tasks: KnownTasks, payload: bytes) -> st
         return Failed(error="RefereeError", message=f"the referee broke: {error!r}\n{detail}").model_dump_json()
 
 
-def _do(service: EvaluationService, tasks: KnownTasks, request: Request) -> Record:
+def _do(service: "EvaluationService", tasks: KnownTasks, request: Request) -> Record:
     match request.job:
         case Admit(source=source, target=target):
             return tasks.keep(service.admit(source, target, request.policy))
@@ -119,7 +155,7 @@ def _do(service: EvaluationService, tasks: KnownTasks, request: Request) -> Reco
             return UnknownTask() if task is None else _of_task(service, task, request)
 
 
-def _of_task(service: EvaluationService, task: Task, request: Request) -> Record:
+def _of_task(service: "EvaluationService", task: Task, request: Request) -> Record:
     policy = request.policy
     match request.job:
         case Build(candidate=candidate):
@@ -136,7 +172,7 @@ def _of_task(service: EvaluationService, task: Task, request: Request) -> Record
             raise errors.RefereeError(f"no worker does the job {other.kind!r}")
 
 
-def _likeness(service: EvaluationService, target: Target) -> Likeness:
+def _likeness(service: "EvaluationService", target: Target) -> Likeness:
     device = service.backend(target).host.device
     return Likeness(device=device.name, cores=device.cores, versions=dict(sorted(service.versions(target).items())))
 

@@ -4,6 +4,8 @@ import errno
 import json
 import re
 import socket
+import subprocess
+import sys
 import threading
 from types import SimpleNamespace
 
@@ -111,7 +113,7 @@ def request(kind, **more):
 
 
 def answer(service, kind, tasks=KNOWN, **more):
-    return read_answer(worker._answer(service, tasks, request(kind, **more)).encode(), JOBS[kind])
+    return read_answer(worker._answer(lambda _: service, tasks, request(kind, **more)).encode(), JOBS[kind])
 
 
 @pytest.mark.parametrize("kind", JOBS)
@@ -206,7 +208,7 @@ def test_anything_else_is_the_referee_s_and_never_the_candidate_s(error):
     ],
 )
 def test_what_is_no_job_is_told_with_its_field(payload, field):
-    told = read_answer(worker._answer(ScriptedService(), KNOWN, payload).encode(), JOBS["evaluate"])
+    told = read_answer(worker._answer(lambda _: ScriptedService(), KNOWN, payload).encode(), JOBS["evaluate"])
     assert told.error == "RefereeError"
     assert re.search(f"^job: .*{field}", told.message), told.message
 
@@ -220,13 +222,15 @@ class Loop:
 
     def __init__(self, monkeypatch, service):
         self.end, theirs = socket.socketpair()
-        self.channel, self.service = Channel(self.end), service
+        self.channel, self.service, self.begun = Channel(self.end), service, []
 
         def opened(note):
+            self.begun.append("service")
             service.note = note
             return service
 
-        monkeypatch.setattr(worker, "EvaluationService", opened)
+        monkeypatch.setattr(worker, "begin_parent", self.begun.append)
+        monkeypatch.setattr(worker, "import_module", lambda _: SimpleNamespace(EvaluationService=opened))
         monkeypatch.setattr("sys.argv", ["worker", str(theirs.detach())])
         self.thread = threading.Thread(target=worker.main)
         self.thread.start()
@@ -263,6 +267,19 @@ def test_the_loop_answers_until_the_executor_is_gone_and_closes_the_court(loop):
         assert json.loads(payload)["kind"] == ("failed" if do == "dance" else "answered")
     assert at.end_it()
     assert at.service.closed
+
+
+def test_the_parent_of_a_job_s_processes_begins_before_pytorch_is_imported_once(loop):
+    at = loop(ScriptedService())
+    for number in (1, 2):
+        at.ask(number, "environment")
+        at.channel.read()
+    assert at.begun == ["cpu", "service"]
+
+
+def test_the_worker_s_module_imports_no_pytorch():
+    told = "import sys, kernelwright.evaluate.worker; print({'torch', 'numpy'} & {*sys.modules})"
+    assert subprocess.check_output([sys.executable, "-c", told], text=True) == "set()\n"
 
 
 class SlowService(ScriptedService):
@@ -327,7 +344,7 @@ def test_workers_are_alike_when_device_and_versions_are():
 
     job, device = Identify(target=TASK.target), sample_environment().device
     payload = Request(job=job, policy=POLICY).model_dump_json().encode()
-    said = worker._answer(Machines(), KNOWN, payload)
+    said = worker._answer(lambda _: Machines(), KNOWN, payload)
     assert read_answer(said.encode(), job).result == Likeness(
         device=device.name, cores=device.cores, versions={"torch": "1"}
     )

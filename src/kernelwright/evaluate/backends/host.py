@@ -29,12 +29,6 @@ ABSENT = "absent"
 """What stands for a version that nobody tells; it is never an error."""
 SHARED = "KERNELWRIGHT_DEVICE_LOCK"
 """Names a file by which workers on one machine take turns on its devices; without it, each takes itself to be alone."""
-INDUCTOR = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_VEC_ISA_OK": "1"}
-"""For a warm parent that imports torch._dynamo, which reads it then: a confined process has no pool of compilers, and what
-instructions there are, -march=native knows."""
-NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
-"""For a warm parent whose children use no GPU, though one may be here: whoever asks torch for one is told that there is none,
-and the driver, which torch would wake otherwise, is left alone."""
 _BLOCK = bytes(1 << 20)
 
 

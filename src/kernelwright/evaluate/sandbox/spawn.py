@@ -52,15 +52,12 @@ class Warm:
         # Children run as nobody and must be able to pass through.
         self._base.chmod(0o711)
         self._process: subprocess.Popen[bytes] | None = None
+        self._beginning: socket.socket | None = None
         self._socket: socket.socket | None = None
         self._turn = threading.Lock()
 
-    def start(self) -> None:
-        """Import everything; returns when it is ready.
-
-        Raises:
-            MachineError: the interpreter could not start or import torch.
-        """
+    def begin(self) -> None:
+        """Start the interpreter; `start` waits until it is ready."""
         ours, theirs = wire.pair()
         command = [sys.executable, "-m", "kernelwright.evaluate.sandbox.warm", str(theirs.fileno())]
         self._process = subprocess.Popen(
@@ -73,6 +70,19 @@ class Warm:
             start_new_session=True,
         )
         theirs.close()
+        self._beginning = ours
+
+    def start(self) -> None:
+        """Import everything; returns when it is ready.
+
+        Raises:
+            MachineError: the interpreter could not start or import torch.
+        """
+        if self._beginning is None:
+            self.begin()
+        ours, self._beginning = self._beginning, None
+        assert ours is not None
+        assert self._process is not None
         self._socket = ours
         ours.settimeout(120)
         try:
@@ -127,8 +137,9 @@ class Warm:
 
     def close(self) -> None:
         """End the warm parent and with it every child."""
-        if self._socket is not None:
-            self._socket.close()
+        for end in (self._beginning, self._socket):
+            if end is not None:
+                end.close()
         if self._process is not None:
             self._process.kill()
             self._process.communicate()

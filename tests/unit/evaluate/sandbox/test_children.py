@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.errors import MachineError, RefereeError
+from kernelwright.evaluate.backends import parents
 from kernelwright.evaluate.sandbox import wire
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import Jail
@@ -202,6 +203,35 @@ def test_closing_ends_every_child_and_leaves_nothing_behind(empty_torch):
     assert not base.exists()
     for child in children:
         child.close()
+
+
+def test_a_warm_parent_that_has_begun_is_the_one_that_is_started_and_closed(empty_torch):
+    warm, idle = Warm(), Warm()
+    warm.begin()
+    idle.begin()
+    first, unused = warm._process, idle._process
+    warm.start()
+    assert warm._process is first
+    for one in (warm, idle):
+        one.close()
+    assert first.returncode is not None
+    assert unused.returncode is not None
+
+
+def test_a_parent_that_was_begun_is_given_once_and_others_are_new(empty_torch):
+    parents.begin_parent("cpu")
+    parents.begin_parent("cpu")
+    parents.begin_parent("plug-in")
+    begun, new = parents.parent_of("cpu"), parents.parent_of("cpu")
+    assert begun._process is not None
+    assert new._process is None
+    begun.close()
+    new.close()
+    parents.begin_parent("cpu")
+    left = parents._begun["cpu"]
+    parents.close_parents()
+    assert left._process.returncode is not None
+    assert not parents._begun
 
 
 def test_the_warm_parent_starts_itself_at_the_first_child(empty_torch):

@@ -12,7 +12,8 @@ from kernelwright.evaluate.backends.backend import NO_KERNELS, CloseOldest, Load
 from kernelwright.evaluate.backends.cpu.backend import host_of, reference_process
 from kernelwright.evaluate.backends.cpu.memory import HostMemory
 from kernelwright.evaluate.backends.cuda.versions import toolkit_versions
-from kernelwright.evaluate.backends.host import INDUCTOR, NO_GPU, Host
+from kernelwright.evaluate.backends.host import Host
+from kernelwright.evaluate.backends.parents import ENTRYPOINTS, NO_GPU, parent_of
 from kernelwright.evaluate.languages.artifact import Library, Program
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.languages.triton.build import at_home
@@ -37,14 +38,6 @@ from kernelwright.records.tensor import TensorSpec
 
 SLOWER = 4.0
 """How many times as long as on its device a call may take in an interpreter, at a size that it can bear."""
-ENTRYPOINTS = "kernelwright.evaluate.entrypoints"
-COMPILING = (
-    "torch._dynamo",
-    "kernelwright.evaluate.triton.rehearsal",
-    f"{ENTRYPOINTS}.cross",
-    f"{ENTRYPOINTS}.reference",
-)
-"""Imported once by the parent of compilers and references: torch._dynamo alone takes two seconds of each child."""
 INTERPRETING = ("torch._dynamo", f"{ENTRYPOINTS}.interpreted")
 INTERPRET = {"TRITON_INTERPRET": "1"}
 """Triton reads it when it is imported, which torch._dynamo does: the interpreter's children have a parent of their own."""
@@ -52,7 +45,7 @@ INTERPRET = {"TRITON_INTERPRET": "1"}
 
 def open_backend(cpu: Callable[[], Host]) -> "AbsentBackend":
     """See `table.Row`: NVIDIA's GPUs, compiled for by NVIDIA's compilers."""
-    return AbsentBackend(names_for("cuda"), toolkit_versions)
+    return AbsentBackend(parent_of("absent"), names_for("cuda"), toolkit_versions)
 
 
 class AbsentBackend:
@@ -61,10 +54,10 @@ class AbsentBackend:
     clock = None
     is_gpu = True
 
-    def __init__(self, languages: tuple[str, ...], versions: Callable[[], dict[str, str]]) -> None:
+    def __init__(self, parent: Warm, languages: tuple[str, ...], versions: Callable[[], dict[str, str]]) -> None:
         """Start nothing yet."""
         self.languages, self._versions = languages, versions
-        self.host = host_of(Warm(COMPILING, INDUCTOR | NO_GPU), len(os.sched_getaffinity(0)))
+        self.host = host_of(parent, len(os.sched_getaffinity(0)))
         self._interpreting = Warm(INTERPRETING, INTERPRET | NO_GPU)
 
     def versions(self) -> dict[str, str]:

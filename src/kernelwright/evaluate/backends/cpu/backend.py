@@ -13,8 +13,9 @@ from kernelwright.evaluate.backends.cpu.clock import CpuClock, levels
 from kernelwright.evaluate.backends.cpu.memory import HostMemory
 from kernelwright.evaluate.backends.cpu.module import eager_again, loaded_module
 from kernelwright.evaluate.backends.cpu.process import CppCandidateProcess, Loading
-from kernelwright.evaluate.backends.host import NO_GPU, Host
+from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.backends.instruments import Instruments
+from kernelwright.evaluate.backends.parents import parent_of
 from kernelwright.evaluate.backends.profiles import FAILURES, read_gbps, told
 from kernelwright.evaluate.backends.reference import LIMIT_S, reference_jail
 from kernelwright.evaluate.languages.artifact import Library
@@ -52,7 +53,7 @@ def open_backend(cpu: Callable[[], Host]) -> "CpuBackend":
 
 def open_host() -> Host:
     """This machine's CPU, with its warm parent started."""
-    warm = Warm(environment=NO_GPU)
+    warm = parent_of("cpu")
     warm.start()
     return host_of(warm, len(os.sched_getaffinity(0)))
 

@@ -20,7 +20,8 @@ from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess
 from kernelwright.evaluate.backends.cuda.profile_request import request_of
 from kernelwright.evaluate.backends.cuda.profiling import Profiler
 from kernelwright.evaluate.backends.cuda.versions import driver_versions, toolkit_versions
-from kernelwright.evaluate.backends.host import INDUCTOR, Host, common_versions
+from kernelwright.evaluate.backends.host import Host, common_versions
+from kernelwright.evaluate.backends.parents import parent_of
 from kernelwright.evaluate.backends.reference import LIMIT_S, reference_jail
 from kernelwright.evaluate.languages.artifact import Library, Program
 from kernelwright.evaluate.sandbox.messages.tasks import EstimateTask
@@ -34,17 +35,6 @@ from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Device
 
-MODULES = (
-    "torch._dynamo",
-    "kernelwright.evaluate.triton.driver",
-    "kernelwright.evaluate.triton.rehearsal",
-    "kernelwright.evaluate.entrypoints.cross",
-    "kernelwright.evaluate.entrypoints.cuda",
-    "kernelwright.evaluate.entrypoints.launcher",
-    "kernelwright.evaluate.entrypoints.nvrtc",
-    "kernelwright.evaluate.entrypoints.reference_cuda",
-)
-"""Imported once by the GPU's warm parent, so that no child pays for them."""
 REFERENCE_BYTES = 1 << 40
 """The CUDA driver reserves address space for all of the memory that it could ever see."""
 FREEING_S = 6.0
@@ -59,8 +49,7 @@ def open_backend(cpu: Callable[[], Host]) -> "CudaBackend":
     """
     if not torch.cuda.is_available():
         raise MachineError("torch sees no GPU; use --target cpu, or --target sm_90 to compile for one")
-    # Triton reads TRITON_INTERPRET when it is imported, so only the GPU's children are born with it.
-    warm = Warm(modules=MODULES, environment=INDUCTOR)
+    warm = parent_of("cuda")
     warm.start()
     return CudaBackend(warm)
 

@@ -10,12 +10,13 @@ import triton
 
 from kernelwright.evaluate.backends.absent.backend import AbsentBackend
 from kernelwright.evaluate.backends.host import ABSENT, Host
+from kernelwright.evaluate.backends.parents import parent_of
 from kernelwright.languages import names_for
 
 
 def open_backend(cpu: Callable[[], Host]) -> AbsentBackend:
     """See `table.Row`: assembler and linker are Triton's own, so that ROCm need not be here."""
-    return AbsentBackend(names_for("hip"), compiler_versions)
+    return AbsentBackend(parent_of("hip"), names_for("hip"), compiler_versions)
 
 
 def compiler_versions() -> dict[str, str]:
