@@ -13,7 +13,7 @@ import math
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -91,19 +91,24 @@ def ran(task: str, effort: str, asked: argparse.Namespace) -> Row:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """By effort: seconds, the geometric mean of speedups, and the median share of the log speedup of `thorough`."""
+    """By effort: seconds of all its runs; of tasks that have had each, the mean speedup and the share of `thorough`'s log."""
     by = {(str(row["task"]), str(row["effort"])): row for row in rows}
     whole = [task for task in dict.fromkeys(t for t, _ in by) if all((task, e) in by for e in EFFORTS)]
-    lines = [f"{'effort':10} {'seconds: median, most':>22} {'mean speedup':>13} {'share of thorough':>18}"]
-    for effort in EFFORTS if whole else ():
-        seconds = [_number(by[task, effort], "seconds") for task in whole]
-        logs = {task: math.log(_number(by[task, effort], "speedup")) for task in whole}
-        most = {task: math.log(_number(by[task, "thorough"], "speedup")) for task in whole}
-        shares = [logs[task] / most[task] for task in whole if most[task] > GONE]
-        mean = math.exp(sum(logs.values()) / len(logs))
-        share = f"{median(shares):17.0%}" if shares else f"{'none':>17}"
-        lines.append(f"{effort:10} {median(seconds):14.0f} {max(seconds):7.0f} {mean:12.2f}x {share}")
-    return "\n".join([*lines, f"{len(whole)} tasks", ""])
+    lines = [f"{'effort':10} {'runs':>4} {'seconds: median, most':>22} {'mean speedup':>13} {'share of thorough':>18}"]
+    for effort in EFFORTS:
+        seconds = [_number(row, "seconds") for (_, e), row in by.items() if e == effort]
+        if seconds:
+            told = f"{effort:10} {len(seconds):4} {median(seconds):14.0f} {max(seconds):7.0f}"
+            lines.append(told + (_reached(by, whole, effort) if whole else ""))
+    return "\n".join([*lines, f"{len(whole)} tasks with each", ""])
+
+
+def _reached(by: Mapping[tuple[str, str], Row], whole: Sequence[str], effort: str) -> str:
+    logs = {task: math.log(_number(by[task, effort], "speedup")) for task in whole}
+    most = {task: math.log(_number(by[task, "thorough"], "speedup")) for task in whole}
+    shares = [logs[task] / most[task] for task in whole if most[task] > GONE]
+    share = f"{median(shares):17.0%}" if shares else f"{'none':>17}"
+    return f" {math.exp(sum(logs.values()) / len(logs)):12.2f}x {share}"
 
 
 def _number(row: Row, name: str) -> float:

@@ -51,7 +51,7 @@ EFFORTS: Mapping[Work, Settings] = {
             "search_blocks": 12,
             "search_seconds": 2.0,
             "final_blocks": 30,
-            "final_seconds": 10.0,
+            "final_seconds": 5.0,
             "final_baselines": [],
         },
     },
@@ -64,9 +64,9 @@ EFFORTS: Mapping[Work, Settings] = {
 }
 """Settings that an effort brings, under whatever a file or a flag says: how many points of a kernel's tunables are tried, and
 how long each is timed. A quick final leaves out what `torch.compile` with all its tuning takes longest to make."""
-QUICK_S = 8.0
-"""Seconds of evaluations on a GPU after which a quick search without a model asks for no more kernels: the first is a good
-one, and a large task takes as long for each."""
+SEARCH_S: Mapping[Work, float] = {"quick": 8.0, "standard": 150.0}
+"""Seconds of evaluations on a GPU after which a search without a model asks for no more kernels, so that a run takes at most one
+minute, or five: the first kernel is a good one, and each of a large task takes as long."""
 SHARE: Mapping[Work, float] = {"quick": 0.5, "standard": 1.0, "thorough": 4.0}
 """Of the proposals that the strategy usually needs."""
 
@@ -227,15 +227,15 @@ def colleagues(config: RunConfig, target: Target) -> RunConfig:
 
 
 def hurried(config: RunConfig, target: Target) -> RunConfig:
-    """A quick search on a GPU ends by time too, where no model is asked, nor another strategy, and no budget was named.
+    """A search on a GPU that is not thorough ends by time too, where no model is asked, nor another strategy, and no budget named.
 
     On a CPU the first evaluation compiles the baselines, which alone takes longer.
     """
     alone = {*config.proposer.split(TOGETHER)} <= {AUTHOR, INDUCTOR} and config.strategy.name == DEFAULT.name
     usual = config.budget == Budget(proposals=_proposals(config))
-    if config.effort != "quick" or not (alone and usual) or target.kind == "cpu" or not target.present:
+    if config.effort not in SEARCH_S or not (alone and usual) or target.kind == "cpu" or not target.present:
         return config
-    return config.model_copy(update={"budget": config.budget.model_copy(update={"device_s": QUICK_S})})
+    return config.model_copy(update={"budget": config.budget.model_copy(update={"device_s": SEARCH_S[config.effort]})})
 
 
 def merge(below: Settings, above: Settings) -> dict[str, JsonValue]:

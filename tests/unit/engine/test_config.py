@@ -142,14 +142,16 @@ def test_the_compiler_is_a_colleague_where_kernels_are_timed_against_it(settings
     [
         ({"effort": "quick"}, "cuda", 8.0),
         ({"effort": "quick"}, "cpu", None),
-        ({"effort": "standard"}, "cuda", None),
+        ({}, "cuda", 150.0),
+        ({"effort": "thorough"}, "cuda", None),
+        ({"effort": "standard"}, "cuda", 150.0),
         ({"effort": "quick", "budget": {"proposals": 9}}, "cuda", None),
         ({"effort": "quick", "budget": {"device_s": 90.0}}, "cuda", 90.0),
         ({"effort": "quick", "strategy": {"name": "cudaforge"}}, "cuda", None),
         ({"effort": "quick", "proposer": "llm", "models": {"default": {"name": "m"}}}, "cuda", None),
     ],
 )
-def test_a_quick_search_on_a_gpu_ends_by_time_where_nothing_else_was_asked_for(settings, kind, seconds):
+def test_a_search_on_a_gpu_ends_by_time_where_nothing_else_was_asked_for(settings, kind, seconds):
     target = Target(kind=kind, arch="native" if kind == "cpu" else "sm_90", present=True)
     assert hurried(load_config(None, settings), target).budget.device_s == seconds
 

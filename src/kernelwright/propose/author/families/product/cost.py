@@ -28,14 +28,17 @@ BYTES_US = 4.0e6
 LAUNCH_US = 2.5
 WARPS, ALONE = 8, 1.3
 """How many times as long a tile takes where fewer warps share a multiprocessor: nothing is done while they wait or store."""
-HELD = 128
-"""Numbers of a tile's sums that a thread has registers for, beside what it reads with: of 255 in all."""
+HELD, MANY, HELD_OF_MANY = 128, 16, 48
+"""Numbers of a tile's sums that a thread has registers for, beside what it reads with: of 255 in all, or of 128 in a program of so
+many warps."""
 STEP = 1.0
 """By which share, times numbers of the depth, a step is longer than what it multiplies: what it waits for."""
 STAGES = {1: 1.5, 2: 1.05}
 """How many times as long a step takes where fewer slices than three are under way."""
 UNUSUAL = 1.001
 """The same for another `group` than usual: what else is equal is tried first."""
+CROWDED = 1.1
+"""The same of a program of many warps: six to thirty in a hundred on an H200, and never less."""
 SPILT = 4.0
 """How many times as long a tile takes whose sums do not fit."""
 IMPOSSIBLE = 100.0
@@ -70,10 +73,11 @@ def _crowded(plan: Product, schedule: ProductSchedule) -> float:
     bytes_of_slice = slice_bytes(plan, schedule)
     if bytes_of_slice > BLOCK_BYTES:
         return IMPOSSIBLE
-    if sums * schedule.block_m * schedule.block_n > HELD * 32 * schedule.warps:
+    many = schedule.warps >= MANY
+    if sums * schedule.block_m * schedule.block_n > (HELD_OF_MANY if many else HELD) * 32 * schedule.warps:
         return SPILT
     beside = BLOCK_BYTES // (stages_that_fit(plan, schedule) * bytes_of_slice)
-    return 1.0 if beside * schedule.warps >= WARPS else ALONE
+    return CROWDED if many else 1.0 if beside * schedule.warps >= WARPS else ALONE
 
 
 def _pace(plan: Product, schedule: ProductSchedule) -> float:
