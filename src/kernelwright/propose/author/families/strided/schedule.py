@@ -59,11 +59,7 @@ def strided_default(plan: Strided) -> StridedSchedule:
         return StridedSchedule(rows=rows, block=block, passes="whole", warps=_warps(rows * block, APART_EACH))
     stepped = columns <= STEPS_LIMIT and not plan.dense_columns and not _whole_axis(plan)
     if not plan.wide and (columns <= 2 * UNROLLED or stepped):
-        if plan.overlap and plan.row_count >= 1 << 20:
-            # On an H200 four results a window in three dimensions, and eight in one or two, are the most that pays.
-            flat = len(plan.columns) <= 2
-            return StridedSchedule(rows=256 if flat else 128, stacked=8 if flat else 4)
-        return StridedSchedule(rows=_within(plan.row_count, 128 if plan.row_count < 1 << 16 else 256))
+        return _stepped(plan)
     if plan.beside and not plan.wide and columns <= STEPS_LIMIT:
         return StridedSchedule(rows=_within(plan.row_count, 256), warps=8)
     if plan.dense_columns:
@@ -74,6 +70,15 @@ def strided_default(plan: Strided) -> StridedSchedule:
             rows=rows, block=block, passes="whole" if whole else "blocks", warps=_warps(rows * block)
         )
     return StridedSchedule(rows=_within(plan.row_count, 64), block=min(block, 32), passes="blocks", warps=4)
+
+
+def _stepped(plan: Strided) -> StridedSchedule:
+    """One column after the other, a row or several above one another for each thread."""
+    if plan.overlap and plan.row_count >= 1 << 20:
+        # On an H200 eight results of a window in one or two dimensions, and four in three, are the most that pays.
+        flat = len(plan.columns) <= 2
+        return StridedSchedule(rows=256 if flat else 128, stacked=8 if flat else 4)
+    return StridedSchedule(rows=_within(plan.row_count, 128 if plan.row_count < 1 << 16 else 256))
 
 
 def that_fits(plan: Strided, schedule: StridedSchedule) -> StridedSchedule:
