@@ -65,8 +65,8 @@ EFFORTS: Mapping[Work, Settings] = {
 """Settings that an effort brings, under whatever a file or a flag says: how many points of a kernel's tunables are tried, and
 how long each is timed. A quick final leaves out what `torch.compile` with all its tuning takes longest to make."""
 SEARCH_S: Mapping[Work, float] = {"quick": 8.0, "standard": 150.0}
-"""Seconds of evaluations on a GPU after which a search without a model asks for no more kernels, so that a run takes about a minute,
-or five: the first kernel is a good one, and each of a large task takes as long."""
+"""Seconds of evaluations on a GPU after which a search without a model asks for no more kernels, so that a run takes about a
+minute, or five: the first kernel is a good one, and each of a large task takes as long."""
 SHARE: Mapping[Work, float] = {"quick": 0.5, "standard": 1.0, "thorough": 4.0}
 """Of the proposals that the strategy usually needs."""
 

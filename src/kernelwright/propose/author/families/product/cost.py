@@ -29,8 +29,8 @@ LAUNCH_US = 2.5
 WARPS, ALONE = 8, 1.3
 """How many times as long a tile takes where fewer warps share a multiprocessor: nothing is done while they wait or store."""
 HELD, MANY, HELD_OF_MANY = 128, 16, 48
-"""Numbers of a tile's sums that a thread has registers for, beside what it reads with: of 255 in all, or of 128 where a program
-has so many warps."""
+"""Numbers of a tile's sums that a thread has registers for, beside what it reads with: of 255 in all, or of 128 where a
+program has so many warps."""
 STEP = 1.0
 """By which share, times numbers of the depth, a step is longer than what it multiplies: what it waits for."""
 STAGES = {1: 1.5, 2: 1.05}
