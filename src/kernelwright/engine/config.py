@@ -42,6 +42,8 @@ FEWEST = 4
 FIRST_PROMPTS: Settings = {"name": "best_of_n", "role": "frontend"}
 """The strategy of a model that knows no other prompt than the frontend's first."""
 
+QUICK_FINAL_S, ON_GPU_S = 10.0, 5.0
+"""Seconds of a quick final's clock, and on a GPU, whose calls differ by less than a busy CPU's."""
 Work = Literal["quick", "standard", "thorough"]
 EFFORTS: Mapping[Work, Settings] = {
     "quick": {
@@ -51,7 +53,7 @@ EFFORTS: Mapping[Work, Settings] = {
             "search_blocks": 12,
             "search_seconds": 2.0,
             "final_blocks": 30,
-            "final_seconds": 5.0,
+            "final_seconds": QUICK_FINAL_S,
             "final_baselines": [],
         },
     },
@@ -235,7 +237,10 @@ def hurried(config: RunConfig, target: Target) -> RunConfig:
     usual = config.budget == Budget(proposals=_proposals(config))
     if config.effort not in SEARCH_S or not (alone and usual) or target.kind == "cpu" or not target.present:
         return config
-    return config.model_copy(update={"budget": config.budget.model_copy(update={"device_s": SEARCH_S[config.effort]})})
+    update: dict[str, object] = {"budget": config.budget.model_copy(update={"device_s": SEARCH_S[config.effort]})}
+    if config.effort == "quick" and config.policy.final_seconds == QUICK_FINAL_S:
+        update["policy"] = config.policy.model_copy(update={"final_seconds": ON_GPU_S})
+    return config.model_copy(update=update)
 
 
 def merge(below: Settings, above: Settings) -> dict[str, JsonValue]:

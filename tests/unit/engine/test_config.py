@@ -157,6 +157,20 @@ def test_a_search_on_a_gpu_ends_by_time_where_nothing_else_was_asked_for(setting
 
 
 @pytest.mark.parametrize(
+    ("settings", "kind", "seconds"),
+    [
+        ({"effort": "quick"}, "cuda", 5.0),
+        ({"effort": "quick"}, "cpu", 10.0),
+        ({"effort": "quick", "policy": {"final_seconds": 20.0}}, "cuda", 20.0),
+        ({}, "cuda", 30.0),
+    ],
+)
+def test_a_quick_final_on_a_gpu_is_shorter_unless_its_seconds_were_named(settings, kind, seconds):
+    target = Target(kind=kind, arch="native" if kind == "cpu" else "sm_90", present=True)
+    assert hurried(load_config(None, settings), target).policy.final_seconds == seconds
+
+
+@pytest.mark.parametrize(
     ("settings", "proposals", "points", "blocks"),
     [
         ({}, 12, 16, 24),

@@ -70,8 +70,7 @@ class Author:
             raise ProposeError(f"the built-in author writes {written} for {kind} targets, not {brief.language}")
         design = DESIGNS[written](brief.task)
         learner = Learner(design.space, written, design.default, seed, lambda s: design.write(s).id)
-        # The GPU's default is measured and hard to beat by luck, so a run tries it before anything drawn.
-        step = _recalled(brief, sibling, learner) or _step(brief, past, learner, default_first=written == "triton")
+        step = _recalled(brief, sibling, learner) or _step(brief, past, learner)
         note = "; ".join(filter(None, (step.note, design.algebra, design.stays(brief.task))))
         return Proposal(candidate=design.write(step.schedule), note=note, memo=step.memo.model_dump_json())
 
@@ -99,11 +98,11 @@ def _recalled(brief: Brief, sibling: int, learner: Learner[S]) -> Step[S] | None
     return learner.recalled(brief.tuned.schedule, f"won for {brief.tuned.task} in run {brief.tuned.run}")
 
 
-def _step(brief: Brief, past: Past, learner: Learner[S], *, default_first: bool) -> Step[S]:
+def _step(brief: Brief, past: Past, learner: Learner[S]) -> Step[S]:
     intent = brief.proposal_request.intent
     if intent == "seed" or not brief.parents:
-        first = default_first and (past.number, past.sibling) == (0, 0)
-        return learner.default() if first else learner.start()
+        # The default is measured and hard to beat by luck, so a run tries it before anything drawn.
+        return learner.default() if (past.number, past.sibling) == (0, 0) else learner.start()
     if intent == "repair":
         return learner.repair(past)
     if intent == "apply-technique":

@@ -224,7 +224,9 @@ class _Program:
             root = self._root(value) if known else None
             if root is not None and root.pointer in self.arguments and kind.endswith("*") and "const" not in kind:
                 raise UnreadableError(f"it writes to the argument {root.pointer}")
-            given.append(self._pointer(root) if root is not None else str(value))
+            pointer = self._pointer(root) if root is not None else str(value)
+            # What the entry has as bytes, the kernel has as bool.
+            given.append(f"reinterpret_cast<{kind}>({pointer})" if "bool" in kind and kind.endswith("*") else pointer)
         return f"  {step.kernel}({', '.join(given)});"
 
 

@@ -42,7 +42,7 @@ def test_the_table_lists_it():
 def test_the_same_brief_gives_the_same_proposals(softmax):
     assert propose(softmax.task, seed=7, count=3) == propose(softmax.task, seed=7, count=3)
     assert len({p.candidate.id for p in propose(softmax.task, seed=7, count=4)}) == 4
-    assert len({propose(softmax.task, seed=s)[0].candidate.id for s in range(8)}) >= 7
+    assert len({propose(softmax.task, seed=s, number=1)[0].candidate.id for s in range(8)}) >= 7
 
 
 def test_it_writes_triton_for_cuda():
@@ -51,11 +51,14 @@ def test_it_writes_triton_for_cuda():
     assert (proposal.candidate.language, proposal.candidate.entry) == ("triton", "ModelNew")
 
 
-def test_a_run_for_the_gpu_begins_with_the_default_and_goes_on_with_others():
-    found = case(model("torch.softmax(x, -1)", "torch.randn(5, 3300)"), "softmax", "cuda")
+@pytest.mark.parametrize("kind", ["cuda", "cpu"])
+def test_a_run_begins_with_the_default_and_goes_on_with_others(kind):
+    found = case(model("torch.softmax(x, -1)", "torch.randn(5, 3300)"), "softmax", kind)
     plan = lower(found.task)
     first = {p.candidate.id for s in range(4) for p in propose(found.task, seed=s)}
-    assert first == {write_triton(found.task, plan, triton_default(plan)).id}
+    gpu = kind == "cuda"
+    default = write_triton(found.task, plan, triton_default(plan)) if gpu else write_cpp(plan, cpp_default(plan))
+    assert first == {default.id}
     later = {p.candidate.id for s in range(8) for p in propose(found.task, seed=s, number=1)}
     assert len(later) >= 6
     assert not later & first

@@ -66,6 +66,16 @@ def test_kernels_keep_their_vectors_on_a_page_of_their_own():
     assert [(t.name, t.values) for t in found.tunables] == [("THREADS", (2, 1))]
 
 
+def test_what_the_entry_has_as_bytes_is_handed_to_a_kernel_as_bool():
+    text = WRITTEN.replace("['const float*', 'float*']", "['const float*', 'bool*']")
+    text = text.replace(
+        "buf0 = empty_strided_cpu((64, ), (1, ), torch.float32)", "buf0 = empty_strided_cpu((64, ), (1, ), torch.bool)"
+    )
+    source = made(text).source
+    assert "std::uint8_t* const buf0" in source
+    assert "cpp_fused_tanh_0(arg0_1, reinterpret_cast<bool*>(buf0));" in source
+
+
 def test_a_result_that_is_another_s_memory_is_copied():
     text = WRITTEN.replace("return (buf1, )", "return (buf1, reinterpret_tensor(buf1, (64, ), (1, ), 0), )")
     assert "std::memcpy(out1, out0, 256);" in made(text, outputs=2).source
