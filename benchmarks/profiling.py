@@ -14,14 +14,14 @@ from pathlib import Path
 from cuda.bindings import nvrtc
 
 from kernelwright.engine.target import find_gpu
-from kernelwright.evaluate.backends.cuda.backend import ENVIRONMENT, MODULES, CudaBackend
+from kernelwright.evaluate.backends.cuda.backend import CudaBackend
 from kernelwright.evaluate.backends.cuda.profile_request import Request
 from kernelwright.evaluate.backends.cuda.profiling import LADDER, Profiler, Rung
 from kernelwright.evaluate.backends.host import common_versions
+from kernelwright.evaluate.backends.parents import parent_of
 from kernelwright.evaluate.languages.artifact import Program
 from kernelwright.evaluate.sandbox.cuda_arena import check
 from kernelwright.evaluate.sandbox.jail import LOST
-from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import OpGraph
@@ -144,7 +144,7 @@ def main(out: Path, ladder: bool) -> None:
         workload=Workload(inputs=(X,), parameters=(), outputs=(y,)),
         graph=OpGraph(inputs=("x",), parameters=(), nodes=(), outputs=()),
     )
-    with Warm(modules=MODULES, environment=ENVIRONMENT) as warm:
+    with parent_of("cuda") as warm:
         backend = CudaBackend(warm)
         document: dict[str, object] = {"device": backend.host.device.name, "versions": _versions(backend)}
         if ladder:
