@@ -184,7 +184,7 @@ def _tell(work: Work, kernels: Sequence[Kernel]) -> None:
     tries = list(work.row.get("tries") or [])  # type: ignore[arg-type]
     for kernel in kernels:
         told: Row = {"step": work.step, "schedule": kernel.schedule, "outcome": kernel.found.outcome}
-        told["seconds"] = _by_stage(kernel.found)
+        told["seconds"] = {stage: round(seconds, 2) for stage, seconds in kernel.found.stage_seconds.items()}
         if isinstance(kernel.found, Measured):
             told["speedup_eager"] = round(_sure(kernel.found), 4)
             if (audit := kernel.found.audit) is not None:
@@ -196,14 +196,6 @@ def _tell(work: Work, kernels: Sequence[Kernel]) -> None:
     work.row["tries"] = tries
     if "source" not in work.row and kernels and not is_right(kernels[0].found):
         work.row |= {"outcome": kernels[0].found.outcome, "why": why(kernels[0].found)}
-
-
-def _by_stage(found: Evaluation) -> dict[str, JsonValue]:
-    """Seconds by stage; some have several parts."""
-    spent: dict[str, float] = {}
-    for part in found.seconds:
-        spent[part.stage] = spent.get(part.stage, 0.0) + part.seconds
-    return {stage: round(seconds, 2) for stage, seconds in spent.items()}
 
 
 def why(found: Evaluation) -> str:

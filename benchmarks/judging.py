@@ -48,7 +48,7 @@ async def main(task_file: Path, target_name: str, out: Path) -> None:
 
 def _row(effort: Effort, wall_s: float, found: Evaluation) -> dict[str, object]:
     row: dict[str, object] = {"effort": effort, "wall_s": wall_s, "outcome": found.outcome}
-    row["stages_s"] = {s.stage: s.seconds for s in found.seconds}
+    row["stages_s"] = found.stage_seconds
     if not isinstance(found, Measured):
         return {**row, "found": found.model_dump(mode="json")}
     timing, roofline = found.timing, found.roofline

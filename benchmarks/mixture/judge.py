@@ -67,10 +67,7 @@ async def _row(evaluator: Evaluator, task: Task, each: Dealt, start: float) -> R
 
 def _told(each: Dealt, found: Evaluation) -> Row:
     row: Row = {"outcome": found.outcome, "as_expected": each.as_expected(found), "tier": found.tier}
-    seconds: dict[str, float] = {}
-    for stage in found.seconds:
-        seconds[stage.stage] = seconds.get(stage.stage, 0.0) + stage.seconds
-    row["stages_s"] = {stage: round(value, 4) for stage, value in seconds.items()}
+    row["stages_s"] = {stage: round(seconds, 4) for stage, seconds in found.stage_seconds.items()}
     if isinstance(found, Incorrect):
         row |= {"because": found.because, "case": found.case}
     if isinstance(found, Measured):

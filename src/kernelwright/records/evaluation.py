@@ -52,6 +52,14 @@ class _Outcome(Record):
         return sum(s.seconds for s in self.seconds)
 
     @property
+    def stage_seconds(self) -> dict[str, float]:
+        """Wall time by stage, in the order in which stages first appear; some have several parts."""
+        spent: dict[str, float] = {}
+        for part in self.seconds:
+            spent[part.stage] = spent.get(part.stage, 0.0) + part.seconds
+        return spent
+
+    @property
     def paid_seconds(self) -> float:
         """What of that this run spent: nothing where another run's evaluation was taken over."""
         return 0.0 if self.cached_from else self.total_seconds

@@ -208,8 +208,8 @@ def stage_seconds(attempts: Sequence[Attempt]) -> dict[str, float]:
     total: dict[str, float] = {}
     for attempt in attempts:
         ran = attempt.known is None and not attempt.evaluation.cached_from
-        for stage in attempt.evaluation.seconds if ran else ():
-            total[stage.stage] = total.get(stage.stage, 0.0) + stage.seconds
+        for stage, seconds in attempt.evaluation.stage_seconds.items() if ran else ():
+            total[stage] = total.get(stage, 0.0) + seconds
     return total
 
 

@@ -98,6 +98,12 @@ def test_seconds_are_those_of_all_stages():
     assert Refused(reason="x").total_seconds == 0
 
 
+def test_a_stage_s_seconds_are_those_of_all_its_parts():
+    parts = [("load", 0.5), ("measure", 1.0), ("promote", 2.0), ("measure", 0.25)]
+    found = Refused(reason="x", seconds=tuple(StageSeconds(stage=stage, seconds=seconds) for stage, seconds in parts))
+    assert list(found.stage_seconds.items()) == [("load", 0.5), ("measure", 1.25), ("promote", 2.0)]
+
+
 def test_nothing_claims_the_referee_s_own_host_code_by_default():
     assert Refused(reason="x").tier == 2
     assert Verified.model_fields["disabled"].default == ()

@@ -33,7 +33,7 @@ ON_GPU = (
     f"{ENTRYPOINTS}.reference_cuda",
 )
 """Imported once by the GPU's warm parent, so that no child pays for them. Triton reads TRITON_INTERPRET when it is imported,
-so only this parent's children are born with the driver."""
+so only the GPU's children are born with it."""
 PARENTS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "cpu": ((), NO_GPU),
     "cuda": (ON_GPU, INDUCTOR),

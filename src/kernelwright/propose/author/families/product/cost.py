@@ -38,7 +38,7 @@ STAGES = {1: 1.5, 2: 1.05}
 UNUSUAL = 1.001
 """The same for another `group` than usual: what else is equal is tried first."""
 CROWDED = 1.1
-"""The same of a program of many warps: six to thirty in a hundred on an H200, and never less."""
+"""The same of a program of many warps whose sums fit: on an H200 it is never the faster one."""
 SPILT = 4.0
 """How many times as long a tile takes whose sums do not fit."""
 IMPOSSIBLE = 100.0
@@ -76,8 +76,10 @@ def _crowded(plan: Product, schedule: ProductSchedule) -> float:
     many = schedule.warps >= MANY
     if sums * schedule.block_m * schedule.block_n > (HELD_OF_MANY if many else HELD) * 32 * schedule.warps:
         return SPILT
+    if many:
+        return CROWDED
     beside = BLOCK_BYTES // (stages_that_fit(plan, schedule) * bytes_of_slice)
-    return CROWDED if many else 1.0 if beside * schedule.warps >= WARPS else ALONE
+    return 1.0 if beside * schedule.warps >= WARPS else ALONE
 
 
 def _pace(plan: Product, schedule: ProductSchedule) -> float:
