@@ -6,13 +6,13 @@ of both), `tries` the author's next best by its cost model, the tasks that need 
 anew, head to head.
 `--quick` leaves the last away and measures briefly: five seconds a task and step on an H200 with 16 cores.
 
-Several referees work on one device, each on a task of its own. What needs no clock they do side by side: admission,
-torch.compile's own compiling, whether the kernels are right. Then nothing runs but one comparison after the other, in each of
-which eager, `torch.compile` and the kernel take turns. A row is written as soon as it is known, `--seconds` ends the pass, and
-the same command goes on where it ended, with another driver too; `--only WORD` takes tasks with the word in their name, anew.
-`--steps second` asks of each task that has a best how near that schedule comes to the best of another size. With several GPUs
-each takes a part: `CUDA_VISIBLE_DEVICES=1 python benchmarks/author.py --part 2/2 …`; `--out FILE --join PART…` joins their
-files, and of two rows of one task takes the later file's.
+Several referees work on one device, each on a task of its own, and take turns (`DeviceLock`). What needs no clock they do side
+by side: admission, compiling, whether the kernels are right, a final's audit. Beside a comparison, in which eager,
+`torch.compile` and the kernel take turns, nothing else runs. A row is written as soon as it is known, `--seconds` ends the
+pass, and the same command goes on where it ended, with another driver too; `--only WORD` takes tasks with the word in their
+name, anew. `--steps second` asks of each task that has a best how near that schedule comes to the best of another size. With
+several GPUs each takes a part: `CUDA_VISIBLE_DEVICES=1 python benchmarks/author.py --part 2/2 …`; `--out FILE --join PART…`
+joins their files, and of two rows of one task takes the later file's.
 """
 
 import argparse
@@ -21,12 +21,13 @@ import json
 import os
 import re
 import sys
+import tempfile
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from author_families import Row, better
-from author_rows import Work, judged, lowered, missed, verified
+from author_rows import Work, judged, missed
 from author_table import line, table
 from parts import may_be_in_parts, of_part
 from provenance import alike, copy_gbps, provenance
@@ -46,12 +47,12 @@ QUICK = Policy(search_seconds=0.6, final_baselines=(), cached_baselines=False)
 """Brief, and strict in all else: ten blocks of a clear case, 24 of another, every check, `torch.compile` beside the kernel."""
 WORKERS = {"cpu": 1, "cuda": 4}
 """Referees by kind of device: the tasks of so many fit its memory together."""
-LONGEST_S = 180.0
-"""What a task may take in one stage of a step before it is given up."""
+LONGEST_S = 240.0
+"""What a task may take in one step before it is given up, the turns of others included."""
 SAME = ("target", "size")
 """What rows of one file have in common, beside the machine."""
-CUT_S, LEAST_S = 45.0, 10.0
-"""How much later than the pass a stage may end, and what it gets in any case."""
+CUT_S = 45.0
+"""How much later than the pass a step of a task may end."""
 
 
 class Pass:
@@ -109,16 +110,18 @@ class Pass:
         return known and step not in list(row["steps"])  # type: ignore[arg-type]
 
     async def _windows(self, crew: Sequence[Referee], todo: Sequence[Listed], step: str) -> None:
-        """A task for each referee at a time: side by side what needs no clock, then one comparison after the other."""
+        """A task for each referee at a time, as long as what the last ones took is left.
+
+        They begin and end together, so that one's turn alone with the device holds up none that could be judged beside others.
+        """
+        took = 0.0
         for start in range(0, len(todo), len(crew)):
-            if time.monotonic() > self.end:
+            began = time.monotonic()
+            if began > self.end or began + took > self.end + CUT_S:
                 return
             works = [self._work(r, t, step, len(crew) > 1) for r, t in zip(crew, todo[start:], strict=False)]
-            written = [lowered(work) if work.compilers else verified(work) for work in works]
-            ready = await asyncio.gather(*(self._went(*both) for both in zip(works, written, strict=True)))
-            for work, go_on in zip(works, ready, strict=True):
-                if go_on and await self._went(work, judged(work)):
-                    self._keep(work)
+            await asyncio.gather(*(self._judged(work) for work in works))
+            took = time.monotonic() - began
 
     def _work(self, referee: Referee, task: Listed, step: str, beside: bool) -> Work:
         size = "full" if self.arguments.size == "large" and task.name.startswith("field/") else self.arguments.size
@@ -129,35 +132,33 @@ class Pass:
         tries, gbps = self.arguments.tries, float(str(self.head["copy_gbps"]))
         return Work(referee, source, self.target, step, row, tries, gbps, beside)
 
-    async def _went(self, work: Work, job: Coroutine[None, None, None]) -> bool:
-        """Whether the stage went well; if not, the row says why, or the task's turn comes again with nothing beside it."""
-        start = time.monotonic()
-        limit_s = min(LONGEST_S, max(LEAST_S, self.end + CUT_S - start))
+    async def _judged(self, work: Work) -> None:
+        """Judge it and keep its row, which says why where there is no verdict; or judge it later with nothing beside it."""
+        limit_s = min(LONGEST_S, self.end + CUT_S - time.monotonic())
         try:
             async with asyncio.timeout(limit_s):
-                await job
-            return True
+                await judged(work)
         except TimeoutError:
             if limit_s < LONGEST_S:
-                return False
+                return
             missed(work, "not judged", f"it took longer than {LONGEST_S:.0f} s")
         except ProposeError as error:
             missed(work, "not written", str(error))
         except KernelwrightError as error:
             no_room = isinstance(error, TaskError) and error.reason == "too_large"
             if work.beside and (no_room or isinstance(error, MachineError | RefereeError)):
-                self.alone.append(next(task for task in self.tasks if task.name == work.row["task"]))
-                return False
+                self.alone.append(self._listed(work))
+                return
             missed(work, "not judged", str(error))
-        finally:
-            work.seconds += time.monotonic() - start
         self._keep(work)
-        return False
+
+    def _listed(self, work: Work) -> Listed:
+        return next(task for task in self.tasks if task.name == work.row["task"])
 
     def _keep(self, work: Work) -> None:
         name = str(work.row["task"])
         if work.beside and full(work.row):
-            self.alone.append(next(task for task in self.tasks if task.name == name))
+            self.alone.append(self._listed(work))
             return
         self.rows[name] = work.row
         self.anew.discard(name)
@@ -254,8 +255,10 @@ def main() -> None:
         rows = joined(arguments.join, Path(arguments.out))
         sys.stdout.write(table(rows, len(tasks_of(arguments.folder))))
         return
-    one = Pass(arguments)
-    asyncio.run(one.run())
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.setdefault("KERNELWRIGHT_DEVICE_LOCK", f"{folder}/device")
+        one = Pass(arguments)
+        asyncio.run(one.run())
     chosen = [row for task in one.tasks if (row := one.rows.get(task.name))]
     sys.stdout.write(table(chosen, len(one.tasks)))
 

@@ -1,18 +1,18 @@
 """What is judged of one task in one step of `benchmarks/author.py`, and what its row says."""
 
 import asyncio
-import contextlib
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from author_families import BASELINES, Row, figure
+from author_families import Row, figure
 from pydantic import JsonValue, ValidationError
 from task_flops import flops
 
-from kernelwright.errors import KernelwrightError, ProposeError
+from kernelwright.errors import ProposeError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.propose.author.designs import DESIGNS, Design
 from kernelwright.propose.inductor import inductor
@@ -55,10 +55,9 @@ class Work:
     """Schedules besides the default that the step `tries` judges."""
     copy_gbps: float
     beside: bool
-    """Other tasks are prepared at the same time, so that what can be done before the clock runs is done now."""
-    task: Task | None = None
-    right: list[Kernel] = field(default_factory=list)
-    seconds: float = 0.0
+    """Other tasks are judged at the same time."""
+    began: float = field(default_factory=time.monotonic)
+    """By the clock of this process."""
 
     @property
     def compilers(self) -> bool:
@@ -66,78 +65,49 @@ class Work:
         return self.step == "inductor" or (self.step == "final" and self.row.get("by") == "inductor")
 
 
-async def verified(work: Work) -> None:
-    """Admit the task, write its kernels and see which are right: nothing here needs a clock.
+async def judged(work: Work) -> None:
+    """Admit the task, write its kernels, have each of them judged, and bring the row up to date.
 
     Raises:
-        ProposeError: it is not the author's to write.
+        ProposeError: it is not the author's to write, or the compiler writes nothing that stands alone.
         KernelwrightError: the task cannot be judged.
     """
-    work.task = task = await work.referee.admit(work.source, work.target)
+    task = await work.referee.admit(work.source, work.target)
+    written = await (_compilers(work, task) if work.compilers else _authors(work, task))
+    effort = EFFORTS[work.step]
+    # The next kernel is compiled while this one is timed; the referee gives the device to one after the other.
+    found = await asyncio.gather(*(work.referee.evaluate(task, candidate, effort) for _, candidate in written))
+    kernels = [Kernel(s.model_dump(), c, f) for (s, c), f in zip(written, found, strict=True)]
+    if work.step == "second":
+        work.row["second"] = _second(work, kernels)
+    else:
+        _tell(work, kernels)
+        _best(work, [kernel for kernel in kernels if isinstance(kernel.found, Measured)])
+    _done(work)
+
+
+async def _authors(work: Work, task: Task) -> list[tuple[Any, Candidate]]:
     design = await asyncio.to_thread(DESIGNS[LANGUAGES.get(work.target.kind, "triton")], task)
     work.row |= shape_of(design)
-    await _baselines(work)
-    schedules = _schedules(work, design)
-    written = [design.write(schedule) for schedule in schedules]
-    await _verified(work, schedules, written)
+    return [(schedule, design.write(schedule)) for schedule in _schedules(work, design)]
 
 
-async def lowered(work: Work) -> None:
-    """Admit the task, take what `torch.compile` writes for it, and see whether that is right.
-
-    Raises:
-        ProposeError: it writes nothing that stands alone.
-        KernelwrightError: the task cannot be judged.
-    """
-    work.task = task = await work.referee.admit(work.source, work.target)
-    await _baselines(work)
+async def _compilers(work: Work, task: Task) -> list[tuple[Any, Candidate]]:
     schedule = inductor.usual(task)
     written = await inductor.first_written(task, lambda options: work.referee.lower(task, options), schedule)
-    await _verified(work, [schedule], [written])
+    return [(schedule, written)]
 
 
-async def _baselines(work: Work) -> None:
-    """Have torch.compile compile before the clock runs."""
-    assert work.task is not None
-    if work.beside:
-        with contextlib.suppress(KernelwrightError):
-            await work.referee.yardstick(work.task, BASELINES)
-
-
-async def _verified(work: Work, schedules: Sequence[Any], written: Sequence[Candidate]) -> None:
-    assert work.task is not None
-    task = work.task
-    found = await asyncio.gather(*(work.referee.evaluate(task, one, "verify") for one in written))
-    kernels = [Kernel(s.model_dump(), c, f) for s, c, f in zip(schedules, written, found, strict=True)]
-    work.right = [kernel for kernel in kernels if is_right(kernel.found)]
-    _tell(work, [kernel for kernel in kernels if not is_right(kernel.found)])
-
-
-async def judged(work: Work) -> None:
-    """Time what is right, with nothing beside it, and bring the row up to date.
-
-    Raises:
-        KernelwrightError: the task cannot be timed.
-    """
-    assert work.task is not None
-    # The next kernel is compiled while this one is timed; the referee gives the device to one after the other.
-    jobs = (work.referee.evaluate(work.task, kernel.candidate, EFFORTS[work.step]) for kernel in work.right)
-    for kernel, found in zip(work.right, await asyncio.gather(*jobs), strict=True):
-        kernel.found = found
-    if work.step == "second":
-        work.row["second"] = _second(work)
-        _done(work)
-        return
-    _tell(work, work.right)
-    measured = [kernel for kernel in work.right if isinstance(kernel.found, Measured)]
+def _best(work: Work, measured: Sequence[Kernel]) -> None:
+    """Put the step's best kernel into the row, if it is better than what is there; a final's figure stands in any case."""
     best = max(measured, key=lambda kernel: _sure(kernel.found), default=None)
-    if best is not None and (work.step == "final" or _sure(best.found) > _known(work.row)):
-        work.row |= {"outcome": best.found.outcome, "source": best.candidate.source, "schedule": best.schedule}
-        work.row |= {**_figures(best.found, work.copy_gbps), "final": work.step == "final"}
-        work.row["tflops"] = round(flops(work.source.source) / float(str(work.row["latency_us"])) / 1e6, 2)
-        if work.step != "final":
-            work.row["by"] = "inductor" if work.step == "inductor" else "author"
-    _done(work)
+    if best is None or (work.step != "final" and _sure(best.found) <= _known(work.row)):
+        return
+    work.row |= {"outcome": best.found.outcome, "source": best.candidate.source, "schedule": best.schedule}
+    work.row |= {**_figures(best.found, work.copy_gbps), "final": work.step == "final"}
+    work.row["tflops"] = round(flops(work.source.source) / float(str(work.row["latency_us"])) / 1e6, 2)
+    if work.step != "final":
+        work.row["by"] = "inductor" if work.step == "inductor" else "author"
 
 
 def missed(work: Work, outcome: str, why: str) -> None:
@@ -171,16 +141,14 @@ def _schedules(work: Work, design: Design) -> list[Any]:
     return [tuned] if work.step == "final" else [tuned, *(s for s in design.tries(1 + work.tries) if s != tuned)]
 
 
-def _second(work: Work) -> Row:
+def _second(work: Work, kernels: Sequence[Kernel]) -> Row:
     """The schedule that was tuned at another size against the best of those that were tried at this one."""
-    found = {json.dumps(kernel.schedule): _sure(kernel.found) for kernel in work.right}
+    found = {json.dumps(kernel.schedule): _sure(kernel.found) for kernel in kernels}
     tuned, best = found.get(json.dumps(work.row["schedule"]), 0.0), max(found.values(), default=0.0)
     return {"tuned": round(tuned, 4), "best": round(best, 4), "share": round(tuned / best, 4) if best else None}
 
 
 def _tell(work: Work, kernels: Sequence[Kernel]) -> None:
-    if work.step == "second":
-        return
     tries = list(work.row.get("tries") or [])  # type: ignore[arg-type]
     for kernel in kernels:
         told: Row = {"step": work.step, "schedule": kernel.schedule, "outcome": kernel.found.outcome}
@@ -236,4 +204,4 @@ def _figures(found: Evaluation, copy_gbps: float) -> Row:
 def _done(work: Work) -> None:
     steps = list(work.row.get("steps") or [])  # type: ignore[arg-type]
     before = float(str(work.row.get("seconds") or 0.0))
-    work.row |= {"steps": [*steps, work.step], "seconds": round(before + work.seconds, 1)}
+    work.row |= {"steps": [*steps, work.step], "seconds": round(before + time.monotonic() - work.began, 1)}

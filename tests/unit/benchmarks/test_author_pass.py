@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.records.evaluation import BuildFailed, Verified
-from kernelwright.records.measure import Accuracy, BuildFacts
+from kernelwright.records.evaluation import BuildFailed
 from kernelwright.testing.samples import sample_measured, sample_task
 
 BENCH = Path(__file__).parents[3] / "benchmarks"
-RIGHT = Verified(build=BuildFacts(compiler="none", seconds=0.0), accuracy=Accuracy(cases=()), how="a test")
 
 
 @pytest.fixture
@@ -40,21 +38,16 @@ def work(bench):
     return bench("author_rows").Work(Told(), task.source, task.target, "default", row, 2, 4000.0, beside=False)
 
 
-async def _both(rows, work):
-    await rows.verified(work)
-    await rows.judged(work)
-
-
 def test_a_row_has_the_figures_over_both_and_the_source(bench, work):
-    work.referee.found = {"verify": RIGHT, "search": sample_measured()}
-    asyncio.run(_both(bench("author_rows"), work))
+    work.referee.found = {"search": sample_measured()}
+    asyncio.run(bench("author_rows").judged(work))
     assert work.row["steps"] == ["default"] and work.row["outcome"] == "measured"
     assert work.row["eager"][0] > 0 and "std::abs" in work.row["source"]
 
 
 def test_a_kernel_that_does_not_build_keeps_its_reason_and_is_not_timed(bench, work):
-    work.referee.found = {"verify": BuildFailed(log="at 7:3: " + 1000 * "x" + " no such axis")}
-    asyncio.run(_both(bench("author_rows"), work))
+    work.referee.found = {"search": BuildFailed(log="at 7:3: " + 1000 * "x" + " no such axis")}
+    asyncio.run(bench("author_rows").judged(work))
     assert work.row["outcome"] == "build_failed" and "source" not in work.row
     assert work.row["why"].startswith("at 7:3") and work.row["why"].endswith("no such axis")
     assert work.row["tries"][0]["source"]
@@ -62,16 +55,16 @@ def test_a_kernel_that_does_not_build_keeps_its_reason_and_is_not_timed(bench, w
 
 def test_a_later_step_that_fails_takes_nothing_away(bench, work):
     rows = bench("author_rows")
-    work.referee.found = {"verify": RIGHT, "search": sample_measured()}
-    asyncio.run(_both(rows, work))
+    work.referee.found = {"search": sample_measured()}
+    asyncio.run(rows.judged(work))
     work.step = "tries"
     rows.missed(work, "not judged", "no memory")
     assert work.row["outcome"] == "measured" and work.row["steps"] == ["default", "tries"]
 
 
 def test_the_table_counts_what_was_timed_by_family_and_names_the_rest(bench, work):
-    work.referee.found = {"verify": RIGHT, "search": sample_measured()}
-    asyncio.run(_both(bench("author_rows"), work))
+    work.referee.found = {"search": sample_measured()}
+    asyncio.run(bench("author_rows").judged(work))
     declined = {"task": "u", "family": "f", "steps": ["default"], "outcome": "not written", "why": "it is random"}
     told = bench("author_table").table([{**work.row, "compile": [0.5, 0.4, 0.6, "slower"]}, declined], 3)
     assert "u: not written: it is random" in told and "2 of 3 tasks tried" in told

@@ -35,16 +35,18 @@ _BLOCK = bytes(1 << 20)
 class DeviceLock:
     """A lock as a context manager: who holds it is alone with the device, and a thread may take it again while it has it.
 
-    With a file, workers that name the same one take turns too; a turn that is shared goes on beside other shared ones. A
-    process that dies has let go of it.
+    With a file, workers that name the same one take turns too. A turn that is shared goes on beside other shared ones; who
+    holds one may ask to be alone within it. A process that dies has let go of it.
     """
 
     def __init__(self, file: str = "") -> None:
-        self._lock, self._depth, self._how = threading.RLock(), 0, fcntl.LOCK_EX
-        self._file = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600) if file else None
+        self._lock = threading.RLock()
+        self._held: list[int] = []
+        """How the thread that has the turn holds it, from its first entry to its latest."""
+        self._turns = Turns(file) if file else None
 
     def __enter__(self) -> None:
-        """Wait for the turn.
+        """Wait until this worker is alone.
 
         Raises:
             JobCancelledError: nobody waits for the current job any more.
@@ -67,11 +69,11 @@ class DeviceLock:
     def _enter(self, how: int) -> None:
         while not self._lock.acquire(timeout=LOOK_S):
             job.must_go_on()
-        self._depth += 1
+        before = self._how
+        # Who is alone stays so, whatever is asked for within it.
+        self._held.append(fcntl.LOCK_EX if before == fcntl.LOCK_EX else how)
         try:
-            if self._depth == 1:
-                self._how = how
-                self._flock(how)
+            self._take(before)
             job.must_go_on()
         except BaseException:
             self._leave()
@@ -85,21 +87,53 @@ class DeviceLock:
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Within a turn: other workers may have the device meanwhile, and this one's other threads wait all the same."""
-        self._flock(fcntl.LOCK_UN)
+        before = self._how
+        self._held.append(fcntl.LOCK_UN)
+        self._take(before)
         try:
             yield
         finally:
-            self._flock(self._how)
+            self._held.pop()
+            self._take(fcntl.LOCK_UN)
+
+    @property
+    def _how(self) -> int:
+        return self._held[-1] if self._held else fcntl.LOCK_UN
 
     def _leave(self) -> None:
-        self._depth -= 1
-        if not self._depth:
-            self._flock(fcntl.LOCK_UN)
+        before = self._held.pop()
+        self._take(before)
         self._lock.release()
 
-    def _flock(self, how: int) -> None:
-        if self._file is not None:
-            fcntl.flock(self._file, how)
+    def _take(self, before: int) -> None:
+        if self._turns is not None and self._how != before:
+            self._turns.take(self._how)
+
+
+class Turns:
+    """Turns of several processes by locks on two files, in the order in which they were asked for.
+
+    Whoever waits to be alone keeps the gate, so that no further shared turn begins before it: without that, workers that
+    share the device one after another would leave none of them alone with it.
+    """
+
+    def __init__(self, file: str) -> None:
+        self._gate, self._device = _opened(f"{file}.gate"), _opened(file)
+
+    def take(self, how: int) -> None:
+        """Hold the device in this way, and no longer as before: another process may have had it in between."""
+        fcntl.flock(self._device, fcntl.LOCK_UN)
+        if how == fcntl.LOCK_UN:
+            return
+        fcntl.flock(self._gate, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(self._device, how)
+        finally:
+            fcntl.flock(self._gate, fcntl.LOCK_UN)
+
+
+def _opened(file: str) -> int:
+    return os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
 
 @dataclass

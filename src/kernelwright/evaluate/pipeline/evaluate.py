@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kernelwright.evaluate.backends.backend import Backend, Loaded
-from kernelwright.evaluate.backends.clock import Clock
+from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.new_best_audit import audited
-from kernelwright.evaluate.pipeline.replayed import bounded
-from kernelwright.evaluate.pipeline.timing import fresh_inputs, time_candidate
+from kernelwright.evaluate.pipeline.replayed import bounded, has_bound
+from kernelwright.evaluate.pipeline.timing import fresh_inputs, time_candidate, timed_beside
 from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.session.binding import may_be_weaker
@@ -59,7 +59,7 @@ def _judged(trial: Trial, backend: Backend) -> Evaluation:
     try:
         with backend.prepared(trial) as built, _the_device(trial, backend), built.load() as loaded:
             _verify(trial, loaded)
-            outcome = _timed(trial, backend.clock, loaded) if backend.clock else _interpreted(trial, loaded)
+            outcome = _timed(trial, backend, loaded) if backend.clock else _interpreted(trial, loaded)
     except FAILURES as failure:
         outcome = outcome_of(trial, failure)
     return outcome
@@ -81,8 +81,11 @@ def build_candidate(trial: Trial, backend: Backend) -> Evaluation:
 
 @contextmanager
 def _the_device(trial: Trial, backend: Backend) -> Iterator[None]:
-    """Alone with the device; but in a search, with cases that no other candidate meets, and whose seeds are then told."""
-    with backend.host.device_lock:
+    """It is this trial's turn; but in a search, with cases that no other candidate meets, and whose seeds are then told.
+
+    Other workers' turns may go on beside it until the clock runs.
+    """
+    with backend.host.device_lock.shared():
         # Another task's admission may have needed the device's memory meanwhile.
         session = trial.reopen()
         session.policy = trial.policy
@@ -119,11 +122,15 @@ def _verify(trial: Trial, loaded: Loaded) -> None:
     trial.numerics = trial.numerics.model_copy(update={"candidate": legible(loaded.flags())})
 
 
-def _timed(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
+def _timed(trial: Trial, backend: Backend, loaded: Loaded) -> Evaluation:
     """Measured, or why its time cannot be believed; a final that was measured is audited as a new best would be."""
     if trial.effort in UNTIMED:
         return _verified(trial, loaded, "the receipt's seeds" if trial.effort == "replay" else "the device, untimed")
-    with trial.timed("measure"), loaded.timed():
+    clock, alone = backend.clock, backend.host.device_lock
+    assert clock is not None
+    with trial.timed("measure"):
+        baselines.compile_ahead(trial.session, timed_beside(trial, clock))
+    with alone, trial.timed("measure"), loaded.timed():
         outcome = time_candidate(trial, clock, loaded)
     outcome = audited(trial, clock, loaded, outcome)
     if isinstance(outcome, Measured):
@@ -133,8 +140,10 @@ def _timed(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
                 reason=f"library calls are forbidden, and PyTorch's own operators take {share:.0%} of its time"
             )
         outcome = outcome.model_copy(update={"library_share": share})
-    with trial.timed("measure"):
-        return bounded(trial, clock, loaded, outcome, lambda: fresh_inputs(trial.session, trial.policy))
+    if not isinstance(outcome, Measured) or not has_bound(trial, clock, loaded.process):
+        return outcome
+    with alone, trial.timed("measure"):
+        return bounded(trial, loaded.process, outcome, lambda: fresh_inputs(trial.session, trial.policy))
 
 
 def _interpreted(trial: Trial, loaded: Loaded) -> Evaluation:

@@ -19,7 +19,7 @@ from kernelwright.evaluate.backends.table import Backends
 from kernelwright.evaluate.pipeline import admit, baselines, lowering
 from kernelwright.evaluate.pipeline.evaluate import build_candidate, evaluate_candidate
 from kernelwright.evaluate.pipeline.examine import examine
-from kernelwright.evaluate.pipeline.yardstick import yardstick
+from kernelwright.evaluate.pipeline.yardstick import compile_baselines, yardstick
 from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.session.limits import tightened
@@ -146,7 +146,7 @@ class EvaluationService:
     def lower(self, source: TaskSource, target: Target, policy: Policy, options: Options) -> Lowering:
         """What PyTorch's compiler writes for a task. Safe to call from several threads."""
         self._note("asking torch.compile what it writes")
-        with self.backend(target).host.device_lock:  # a compiler beside somebody's clock would be heard
+        with self.backend(target).host.device_lock.shared():  # a compiler beside somebody's clock would be heard
             return lowering.lower(self.backend(target).host, source, target, policy, options)
 
     def profile(self, task: Task, candidate: Candidate, policy: Policy, build: BuildFacts | None) -> Profile:
@@ -165,11 +165,14 @@ class EvaluationService:
             backend.activate(session)
             backend.host.in_use = session
             try:
-                return yardstick(session, backend.clock, names)
+                if backend.clock is not None:
+                    compile_baselines(session, backend.clock, names)
+                with backend.host.device_lock:
+                    return yardstick(session, backend.clock, names)
             finally:
                 backend.host.in_use = None
 
-        with backend.host.device_lock:
+        with backend.host.device_lock.shared():
             if key not in self._yardsticks:
                 if backend.clock is not None:
                     self._note(f"timing {' and '.join(names)}, which kernels are held against")
@@ -273,7 +276,7 @@ class EvaluationService:
         """The task's open session. Its facts are there at once, its cases for whoever has the machine's turn."""
         if (found := self._opened(task)) is not None:
             return found
-        with self.backend(task.target).host.device_lock:
+        with self.backend(task.target).host.device_lock.shared():
             # Another thread may have had its turn first.
             while (found := self._opened(task)) is None:
                 admitted = self.admit(task.source, task.target, policy)

@@ -130,6 +130,52 @@ def test_shared_turns_go_on_beside_each_other_and_beside_nobodys_own(tmp_path, o
     assert process.stdout.readline() == b"its turn\n"
 
 
+def test_who_waits_to_be_alone_is_passed_by_no_further_shared_turn(tmp_path):
+    first, waits, late = (DeviceLock(str(tmp_path / "turn")) for _ in range(3))
+    order, waiting = [], threading.Event()
+
+    def alone():
+        waiting.set()
+        with waits:
+            order.append("alone")
+
+    def shared():
+        with late.shared():
+            order.append("shared")
+
+    threads = [threading.Thread(target=alone), threading.Thread(target=shared)]
+    with first.shared():
+        threads[0].start()
+        assert waiting.wait(10)
+        threads[0].join(0.1)
+        threads[1].start()
+        threads[1].join(0.1)
+        assert order == []
+    for thread in threads:
+        thread.join(10)
+    assert order == ["alone", "shared"]
+
+
+def test_within_a_shared_turn_one_may_be_alone_and_share_it_again(tmp_path):
+    turn, second = DeviceLock(str(tmp_path / "turn")), DeviceLock(str(tmp_path / "turn"))
+    seen = []
+
+    def other():
+        with second.shared():
+            seen.append("other")
+
+    waiting = threading.Thread(target=other)
+    with turn.shared():
+        with turn:
+            waiting.start()
+            with turn.shared():
+                waiting.join(0.1)
+            seen.append("alone")
+        waiting.join(10)
+        seen.append("shared")
+    assert seen == ["alone", "other", "shared"]
+
+
 def test_without_a_file_nothing_is_lent(tmp_path):
     turn = DeviceLock()
     with turn, turn.aside():

@@ -105,7 +105,7 @@ class CpuBackend:
     @contextmanager
     def prepared(self, trial: Trial) -> Iterator[Prepared]:
         """See `Backend.prepared`: a compiler beside somebody's clock would be heard."""
-        with self.host.device_lock:
+        with self.host.device_lock.shared():
             if BUILDERS[trial.candidate.language].MODULE:
                 trial.candidate = next(trial.candidate.points())
                 yield Prepared(None, lambda: loaded_module(trial, self.host, lambda: WITHOUT_LAUNCHES))
@@ -155,7 +155,7 @@ class CpuBackend:
             return ()
         try:
             # A compiler beside somebody's clock would be heard.
-            with self.host.device_lock:
+            with self.host.device_lock.shared():
                 return innermost_loops(assembly(trial.order(self.host.warm)))
         except FAILURES as failure:
             notes.append(f"the loops' instructions could not be read: {told(failure)}")
