@@ -172,7 +172,10 @@ def full(row: Row) -> bool:
     """Whether a kernel, or a baseline, found no memory: beside other tasks that says nothing about it."""
     if "no device memory" in json.dumps(row.get("missing", "")):
         return True
-    return row.get("outcome") in ("build_failed", "crashed") and "_ALLOC_CONF" in json.dumps(row)
+    last = ([row, *(row.get("tries") or [])])[-1]  # type: ignore[misc]
+    return any(
+        one.get("outcome") in ("build_failed", "crashed") and "OutOfMemory" in json.dumps(one) for one in (row, last)
+    )
 
 
 def tasks_of(folder: str) -> list[Listed]:

@@ -217,7 +217,7 @@ def new_values(scene: Scene) -> str:
     scene.must_have_outputs()
     here, there = _two_places(scene)
     scene.subject.compute([here])
-    with _replaced(scene.session, here, there):
+    with _exchanged(scene.session, here, there):
         case = scene.case_with(here, "other values in the same storage")
         found = scene.wrong(case, scene.subject.compute([here])[0])
     if found is not None:
@@ -287,22 +287,6 @@ def _two_places(scene: Scene) -> tuple[Offsets, Offsets]:
         if all(a != b for a, b in zip(first[:inputs], case.offsets[:inputs], strict=True)):
             return first, scene.session.present(case).offsets
     raise NotRunError("the inputs lie in one place only")
-
-
-@contextmanager
-def _replaced(session: Session, at: Offsets, of: Offsets) -> Iterator[None]:
-    """Put the inputs that lie at `of` where those at `at` lie, for a while; both have them then."""
-    inputs = range(len(session.inputs))
-    kept = [nudge.aside(session.view(i, at[i])) for i in inputs]
-    for i in inputs:
-        session.view(i, at[i]).copy_(session.view(i, of[i]))
-    session.memory.settle()
-    try:
-        yield
-    finally:
-        for i, before in enumerate(kept):
-            session.view(i, at[i]).copy_(before)
-        session.memory.settle()
 
 
 @contextmanager
