@@ -16,7 +16,6 @@ import torch
 from kernelwright.evaluate import float8, pieces
 from kernelwright.evaluate.backends.instruments import NotRunError, Offsets
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
-from kernelwright.evaluate.session import nudge
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.verify.compare import Wrong
