@@ -51,6 +51,8 @@ LONGEST_S = 240.0
 """What a task may take in one step before it is given up, the turns of others included."""
 SAME = ("target", "size")
 """What rows of one file have in common, beside the machine."""
+NO_ROOM = ("OutOfMemory", "out of memory")
+"""What a kernel's process says where the device's memory is full."""
 CUT_S = 45.0
 """How much later than the pass a step of a task may end."""
 
@@ -174,7 +176,8 @@ def full(row: Row) -> bool:
         return True
     last = ([row, *(row.get("tries") or [])])[-1]  # type: ignore[misc]
     return any(
-        one.get("outcome") in ("build_failed", "crashed") and "OutOfMemory" in json.dumps(one) for one in (row, last)
+        one.get("outcome") in ("build_failed", "crashed") and any(word in json.dumps(one) for word in NO_ROOM)
+        for one in (row, last)
     )
 
 

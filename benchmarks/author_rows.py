@@ -29,6 +29,9 @@ EFFORTS: dict[str, Effort] = {
 """By step."""
 HERE = f"{Path(__file__).parents[1]}/"
 """What tracebacks say of one machine alone."""
+BOILERPLATE = (
+    "CUDA kernel errors might be", "For debugging consider", "Compile with `TORCH_USE_CUDA_DSA`", "Search for `cudaError",
+)  # fmt: skip
 WHY = 600
 """Characters of a reason: enough to mend a kernel without the device."""
 
@@ -176,7 +179,9 @@ def why(found: Evaluation) -> str:
 
 
 def _short(text: str) -> str:
-    text = text.replace(HERE, "")
+    """Without what stands in every message of CUDA's, and without this machine's paths."""
+    told = [line for line in text.replace(HERE, "").splitlines() if not line.startswith(BOILERPLATE)]
+    text = "\n".join(told)
     return text if len(text) <= WHY else f"{text[: WHY // 2]} … {text[-WHY // 2 :]}"
 
 

@@ -281,7 +281,7 @@ CHEATS = {
     "inputs as scratch": Cheat(
         host(forward("return x.mul_(3).add_(1).clone()")), "incorrect", ("input_mutated",), "writes to its input 'x'",
     ),
-    "asleep": Cheat(host(forward("time.sleep(1000)")), "timed_out", options={"run_limit_s": 3.0}),
+    "asleep": Cheat(host(forward("time.sleep(1000)")), "timed_out", options={"run_limit_s": 3.0, "compile_limit_s": 15.0}),
     "a successful end": Cheat(
         host(forward("print('{\"outcome\": \"measured\"}', flush=True)\nos._exit(0)")), "crashed",
         told="exited with status 0 before it answered",

@@ -79,6 +79,7 @@ class Policy(Record):
     minimum_effect: float = Field(default=0.015, ge=0)
     """A verdict needs a median log ratio beyond this, besides an interval that excludes zero."""
     compile_limit_s: float = 120.0
+    """Longest that compiling a candidate may take, and the first call of a module, in which it compiles."""
     run_limit_s: float = 30.0
     """Longest that one call to a candidate may take before its group is killed."""
     patience: float = Field(default=200.0, gt=1)

@@ -110,13 +110,15 @@ class TimedResults:
         whole, pick = self._truth(tuple(offsets)).expected[output], partial(_picked, parts=parts, shape=got.shape)
         assert isinstance(whole, compare.Expected | exact.Stepped | exact.Unordered)
         truth = replace(whole, value=pick(whole.value))
-        found = truth.judge([got])[1]
+        error, found = truth.judge([got])
         count = whole.value.numel()
         if not found or not isinstance(truth, compare.Expected) or not truth.allowed:
             return found
         if not nudge.explains(found.error, truth.allowed, count):
             return found
-        rest = nudge.beyond(self._session, output, tuple(offsets), got, truth.value, pick)
+        tf32 = self._session.task.numerics.tf32 and error <= truth.allowed
+        elements = nudge.Elements(output, tuple(offsets), pick)
+        rest = nudge.beyond(self._session, elements, got, truth.value, tf32)
         # Few neighbours that cancel have no magnitude of their own; an average of too few terms is still one.
         fine = replace(truth.finer, local=float("inf")) if count <= nudge.FEW else truth.finer
         return compare.judge(rest, replace(truth, finer=fine))[1]

@@ -8,7 +8,7 @@ is far more than a few ulps of the result, for the best of kernels. So the refer
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import sqrt
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 
@@ -30,6 +30,8 @@ MANY, HARDLY = 1 << 22, 4.0
 both signs one accumulator errs by more than the logarithm of their length in a few."""
 ON_DEVICE = 1 << 30
 """Bytes of a tensor beyond which what it was is kept on the host: its task may have filled the device."""
+TF32_ROUNDING = 2.0**-11
+"""The most by which rounding to TF32 moves a factor, relative."""
 TRIES, TRIES_OF_MANY = 8, 32
 """Moves that room is taken from: two products that cancel move by the same amount in three cases of eight. Of many elements
 some would move little in all of eight."""
@@ -69,6 +71,14 @@ def whole(values: torch.Tensor) -> torch.Tensor:
     return values
 
 
+class Elements(NamedTuple):
+    """Elements of an output, on the inputs that lie at some offsets."""
+
+    output: int
+    offsets: Offsets
+    pick: Pick = whole
+
+
 def explains(error: float, allowed: float, count: int) -> bool:
     """Whether terms that cancel may be why the largest error of `count` elements is more than what is allowed."""
     return count <= FEW or (count <= MANY and error <= HARDLY * allowed)
@@ -84,35 +94,41 @@ def moved(session: Nudgeable, variant: str, offsets: Offsets, epsilon: float | N
         return session.results(variant, offsets)
 
 
-def room(
-    session: Nudgeable, output: int, offsets: Offsets, value: torch.Tensor, epsilon: float, pick: Pick = whole
-) -> torch.Tensor:
-    """Absolute error that cancellation explains, element by element of an output of which `pick` in fp64 is `value`.
+def room(session: Nudgeable, elements: Elements, value: torch.Tensor, epsilon: float) -> torch.Tensor:
+    """Absolute error that cancellation explains, element by element; in fp64 they are `value`.
 
     `epsilon` is that of the precision in which terms are kept. Terms t that move by an ulp at random move their sum by
     eps |t|, and an accumulator that takes n of them in turn errs by 0.2 eps sqrt(n) |t| (`compare.floor` says why).
     """
-    found = torch.zeros_like(value)
+    in_turn = min(session.reduction(elements.output), compare.ONE_BY_ONE)
+    return ROOM * max(1.0, SERIAL * sqrt(in_turn)) * _moves(session, elements, value, epsilon)
+
+
+def _moves(session: Nudgeable, elements: Elements, value: torch.Tensor, epsilon: float) -> torch.Tensor:
+    """The most by which each element moves in some tries."""
+    found, offsets = torch.zeros_like(value), elements.offsets
     with _kept(session, offsets) as kept:
         for _ in range(TRIES if value.numel() <= FEW else TRIES_OF_MANY):
             _nudge(session, offsets, kept, epsilon)
-            there = pick(session.results("fp64", offsets)[output])
+            there = elements.pick(session.results("fp64", offsets)[elements.output])
             found = torch.maximum(found, (there.double() - value).abs())
-    in_turn = min(session.reduction(output), compare.ONE_BY_ONE)
-    return ROOM * max(1.0, SERIAL * sqrt(in_turn)) * found
+    return found
 
 
 def beyond(
-    session: Nudgeable, output: int, offsets: Offsets, got: torch.Tensor, value: torch.Tensor, pick: Pick = whole
+    session: Nudgeable, elements: Elements, got: torch.Tensor, value: torch.Tensor, tf32: bool = False
 ) -> torch.Tensor:
-    """What `pick` takes of a result, whose fp64 truth is `value`, made true wherever cancellation explains its error.
+    """Elements of a result, whose fp64 truth is `value`, made true wherever cancellation explains their error.
 
     The inputs are in place.
 
-    Terms are kept in single precision at least, and in double precision where that is the result's.
+    Terms are kept in single precision at least, and in double precision where that is the result's. With `tf32` their factors
+    may have been rounded to TF32, once each: where terms cancel, which of them is rounded up decides what is left.
     """
     epsilon = min(torch.finfo(got.dtype).eps, EPSILON["float32"])
-    free = room(session, output, offsets, value.double(), epsilon, pick)
+    free = room(session, elements, value.double(), epsilon)
+    if tf32:
+        free = torch.maximum(free, _moves(session, elements, value.double(), TF32_ROUNDING))
     mine = got.double().to(free.device)
     off = (mine - value.double().to(free.device)).abs() - free
     # A NaN stays: it is not more than anything, nor less.

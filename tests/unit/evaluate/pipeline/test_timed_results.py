@@ -29,7 +29,8 @@ def results(rule, dtype="float32", truth=None):
     spec = TensorSpec(name="out", shape=(ROWS, WIDTH), dtype=dtype)
     graph = SimpleNamespace(outputs=())
     task = SimpleNamespace(
-        workload=SimpleNamespace(outputs=(spec,)), comparator=lambda output: rule, graph=graph
+        workload=SimpleNamespace(outputs=(spec,)), comparator=lambda output: rule, graph=graph,
+        numerics=SimpleNamespace(tf32=False),
     )  # fmt: skip
     session = SimpleNamespace(
         task=task, policy=Policy(), memory=SimpleNamespace(queued=False),

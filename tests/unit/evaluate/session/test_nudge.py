@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from kernelwright.evaluate.session import nudge
+from kernelwright.evaluate.session.nudge import Elements
 from kernelwright.records.tensor import TensorSpec
 
 ELEMENTS = 4096
@@ -47,7 +48,7 @@ def test_the_rounding_of_terms_that_cancel_is_made_true():
     (truth,) = session.results("fp64", (0, 0))
     rounded = (truth + 1e-7 * torch.randn(ELEMENTS, generator=torch.Generator().manual_seed(1)).clamp(-1, 1)).float()
     assert (rounded - truth).abs().max() > 5e-4 * truth.abs().max(), "far more than a few ulps of the result"
-    mended = nudge.beyond(session, 0, (0, 0), rounded, truth)
+    mended = nudge.beyond(session, Elements(0, (0, 0)), rounded, truth)
     assert (mended == truth).float().mean() > 0.99
 
 
@@ -57,7 +58,7 @@ def test_what_is_left_out_or_broken_stays_as_it_is():
     (truth,) = session.results("fp64", (0, 0))
     wrong = truth.clone()
     wrong[:100], wrong[100] = 0.0, torch.nan
-    left = nudge.beyond(session, 0, (0, 0), wrong, truth)
+    left = nudge.beyond(session, Elements(0, (0, 0)), wrong, truth)
     assert (left[:100] == 0).all()
     assert left[100].isnan()
     assert all(torch.equal(now, then) for now, then in zip(session.windows, before, strict=True)), "inputs are restored"
@@ -67,8 +68,8 @@ def test_a_result_in_double_precision_has_no_room_of_single_precision():
     session = differences()
     (truth,) = session.results("fp64", (0, 0))
     single = (session.windows[0].double() + 1e-8) - session.windows[1].double()
-    assert (nudge.beyond(session, 0, (0, 0), single, truth) == single).all()
-    assert (nudge.beyond(session, 0, (0, 0), single.float(), truth) == truth).float().mean() > 0.9
+    assert (nudge.beyond(session, Elements(0, (0, 0)), single, truth) == single).all()
+    assert (nudge.beyond(session, Elements(0, (0, 0)), single.float(), truth) == truth).float().mean() > 0.9
 
 
 @pytest.mark.parametrize("length", [512, 2048])
@@ -80,17 +81,17 @@ def test_a_sum_in_turn_may_lose_as_much_as_its_accumulator_rounds(length):
         session = Sums([terms], length)
         (truth,) = session.results("fp64", (0,))
         in_turn = _in_turn(terms)
-        refused += not torch.equal(nudge.beyond(session, 0, (0,), in_turn, truth), truth)
+        refused += not torch.equal(nudge.beyond(session, Elements(0, (0,)), in_turn, truth), truth)
     assert refused == 0
     without_one = in_turn - terms.abs().max()
-    assert torch.equal(nudge.beyond(session, 0, (0,), without_one, truth), without_one.double())
+    assert torch.equal(nudge.beyond(session, Elements(0, (0,)), without_one, truth), without_one.double())
 
 
 def test_a_part_of_a_result_is_held_against_the_same_part_of_the_truth():
     session = differences()
     (truth,) = session.results("fp64", (0, 0))
     rounded = (truth + 1e-7 * torch.randn(ELEMENTS, generator=torch.Generator().manual_seed(1)).clamp(-1, 1)).float()
-    mended = nudge.beyond(session, 0, (0, 0), rounded[7:99], truth[7:99], lambda values: values[7:99])
+    mended = nudge.beyond(session, Elements(0, (0, 0), lambda values: values[7:99]), rounded[7:99], truth[7:99])
     assert (mended == truth[7:99]).float().mean() > 0.9
 
 
@@ -111,8 +112,25 @@ def test_two_products_that_cancel_have_room_in_every_case():
         a[1] = (1.0 - a[0] * b[0]) / b[1]  # all but one of what the first product gives
         session = Products([a, b])
         (truth,) = session.results("fp64", (0, 0))
-        refused += not torch.equal(nudge.beyond(session, 0, (0, 0), (a * b).sum()[None], truth), truth)
+        refused += not torch.equal(nudge.beyond(session, Elements(0, (0, 0)), (a * b).sum()[None], truth), truth)
     assert refused == 0
+
+
+def test_products_that_cancel_may_lose_what_tf32_rounds_where_eager_uses_it_and_no_more():
+    torch.manual_seed(0)
+    a, b = torch.randn(ELEMENTS), torch.randn(ELEMENTS)
+    session = Pairs([a, b])
+    (truth,) = session.results("fp64", (0, 0))
+    (tf32,), (half,) = (Pairs([_rounded(a, bits), _rounded(b, bits)]).results("fp64", (0, 0)) for bits in (13, 16))
+    assert (nudge.beyond(session, Elements(0, (0, 0)), tf32.float(), truth) == truth).float().mean() < 0.1
+    assert (nudge.beyond(session, Elements(0, (0, 0)), tf32.float(), truth, tf32=True) == truth).float().mean() > 0.999
+    assert (nudge.beyond(session, Elements(0, (0, 0)), half.float(), truth, tf32=True) == truth).float().mean() < 0.4
+
+
+def _rounded(values, bits):
+    """To nearest, without so many of the last bits of the significand."""
+    whole = values.view(torch.int32) + (1 << (bits - 1))
+    return (whole & ~((1 << bits) - 1)).view(torch.float32)
 
 
 def _in_turn(terms):
@@ -128,6 +146,14 @@ class Products(Differences):
 
     def results(self, variant, offsets):
         return [(self.windows[0].double() * self.windows[1].double()).sum()[None]]
+
+
+class Pairs(Differences):
+    """A session whose reference adds up pairs of products, half of which all but cancel."""
+
+    def results(self, variant, offsets):
+        products = self.windows[0].double() * self.windows[1].double()
+        return [products - products.flip(0)]
 
 
 class Sums(Differences):

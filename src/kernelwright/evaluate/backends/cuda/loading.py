@@ -310,7 +310,11 @@ def _first_call(
         with named(trial, case, lambda case: _private_model(trial, machine, case, made), whole=False):
             return process.run([case.offsets[: len(trial.session.inputs)]], checked=False)
 
-    return FIRST.of(process, compute)
+    # All of a network's kernels may be compiled in it, one after another.
+    process.limit_s, usual = max(process.limit_s, trial.policy.compile_limit_s), process.limit_s
+    facts = FIRST.of(process, compute)
+    process.limit_s = usual
+    return facts
 
 
 def _library_share(trial: Trial, process: CudaCandidateProcess) -> float | None:
