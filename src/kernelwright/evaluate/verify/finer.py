@@ -35,6 +35,8 @@ CHUNK = 1 << 24
 HALVES = ("float16", "bfloat16")
 STORED = 2.0
 """Ulps of the output for the root of the terms of a sum: each of them may have been rounded to the output's dtype."""
+EXPONENT = 0x7FF << 52
+"""Bits of a double that alone are the power of two at or below its magnitude."""
 LINE = 16
 """Elements of a line: 64 bytes in single precision."""
 MUCH = 16
@@ -84,21 +86,34 @@ def lines_of(spec: TensorSpec, largest: int) -> Lines:
 
 
 def figures(got: torch.Tensor, wanted: torch.Tensor, scale: float, lines: Lines) -> Finer:
-    """All errors of a floating result against its fp64 reference, whose scale is `scale`."""
+    """All errors of a floating result against its fp64 reference, whose scale is `scale`.
+
+    Nothing is asked of the device before its end: beside other processes each question waits for their turns.
+    """
     if not got.is_floating_point() or not got.numel():
         return NONE
     g, w = got.reshape(-1), wanted.reshape(-1)
-    squares = sum(float(part.double().square().sum()) for part in w.split(CHUNK))
-    least = max(NOISE * sqrt(squares / w.numel()), torch.finfo(got.dtype).smallest_normal, FLUSHED)
-    local, beyond = 0.0, 0.0
+    least = _least(w, got.dtype)
+    local, beyond = [], []
     lost = _Lost(lines, least, got.dtype)
     for mine, theirs in zip(g.split(CHUNK), w.split(CHUNK), strict=True):
         theirs = theirs.double()
-        error = (mine.double() - theirs).abs_()
-        local = max(local, _local(error, theirs, least))
-        lost.add(error.square(), theirs.square())
-        beyond += float(_beyond_rounding(error, theirs, mine.dtype).div_(theirs.abs() + scale).square().sum())
-    return Finer(local, sqrt(beyond / g.numel()), lost.share)
+        error = mine.double().sub(theirs).abs_()
+        off, own = error.square(), theirs.square()
+        local.append(_local(off, own, least))
+        lost.add(off, own)
+        beyond.append(_beyond_rounding(error, theirs, mine.dtype).div_(theirs.abs().add_(scale)).square_().sum())
+    # A NaN is larger than nothing.
+    largest = float(torch.stack(local).nan_to_num(nan=0.0, posinf=float("inf")).max())
+    return Finer(largest, sqrt(float(torch.stack(beyond).sum()) / g.numel()), lost.share)
+
+
+def _least(wanted: torch.Tensor, dtype: torch.dtype) -> float:
+    """Magnitude below which nothing of a result counts."""
+    squares = torch.stack([torch.linalg.vector_norm(part.double()).square() for part in wanted.split(CHUNK)])
+    rms = sqrt(float(squares.sum()) / wanted.numel())
+    normal: float = torch.finfo(dtype).smallest_normal
+    return max(NOISE * rms, normal, FLUSHED)
 
 
 class _Lost:
@@ -106,22 +121,24 @@ class _Lost:
 
     def __init__(self, lines: Lines, least: float, dtype: torch.dtype) -> None:
         self._lines, self._least, self._roughly = lines, least, roughly(dtype)
-        self._counts = [[0, 0] for _ in (1, *lines.periods)]
+        self._counts: list[list[torch.Tensor]] = []
+        """By part and way: lines that are lost, and lines that hold anything."""
 
     def add(self, off: torch.Tensor, own: torch.Tensor) -> None:
         """Squares of errors, and of what should be there."""
-        for counts, errors, values in zip(
-            self._counts, _line_sums(off, self._lines), _line_sums(own, self._lines), strict=True
-        ):
-            least = self._least**2 * self._lines.length
-            lost = errors > self._roughly**2 * values.clamp(min=least)
-            counts[0] += int(lost.sum())
-            counts[1] += int(((values > least) | lost).sum())
+        ways = zip(_line_sums(off, self._lines), _line_sums(own, self._lines), strict=True)
+        self._counts.append([self._counted(errors, values) for errors, values in ways])
+
+    def _counted(self, errors: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        least = self._least**2 * self._lines.length
+        lost = errors > self._roughly**2 * values.clamp(min=least)
+        return torch.stack([lost.sum(), ((values > least) | lost).sum()])
 
     @property
     def share(self) -> float:
         """The largest share of lines that hold anything."""
-        return max(max(0, lost - BY_CHANCE) / max(1, seen) for lost, seen in self._counts)
+        ways: list[list[int]] = torch.stack([torch.stack(ways) for ways in self._counts]).sum(0).tolist()
+        return max(max(0, lost - BY_CHANCE) / max(1, seen) for lost, seen in ways)
 
 
 def roughly(dtype: torch.dtype) -> float:
@@ -131,7 +148,8 @@ def roughly(dtype: torch.dtype) -> float:
 
 def _line_sums(squares: torch.Tensor, lines: Lines) -> Iterator[torch.Tensor]:
     """Sums over each line, for each way in which lines are cut; what lies below whole lines at the end is left out."""
-    yield pad(squares, (0, -len(squares) % lines.length)).view(-1, lines.length).sum(1)
+    rest = -len(squares) % lines.length
+    yield (pad(squares, (0, rest)) if rest else squares).view(-1, lines.length).sum(1)
     for period in lines.periods:
         whole = len(squares) // (period * lines.length) * period * lines.length
         yield squares[:whole].view(-1, lines.length, period).sum(1).flatten()
@@ -166,20 +184,22 @@ def lines_within(got: torch.Tensor, wanted: torch.Tensor, lost: float, dtype: to
     return (missed.sum(1) - BY_CHANCE <= lost * ((own > least) | missed).sum(1)).all()
 
 
-def _local(error: torch.Tensor, wanted: torch.Tensor, least: float) -> float:
-    """The largest of all pieces' root mean square errors, each relative to its own magnitude; 0.0 where there are not two."""
-    whole = len(error) // PIECE * PIECE
+def _local(off: torch.Tensor, own: torch.Tensor, least: float) -> torch.Tensor:
+    """The largest of all pieces' root mean square errors, each relative to its own magnitude; zero where there are not two.
+
+    `off` and `own` are squares of errors, and of what should be there.
+    """
+    whole = len(off) // PIECE * PIECE
     if whole < 2 * PIECE:
-        return 0.0
-    rms = [x[:whole].view(-1, PIECE).square().mean(1).sqrt() for x in (error, wanted)]
-    return float((rms[0] / rms[1].clamp(min=least)).max())
+        return off.new_zeros(())
+    error, magnitude = (x[:whole].view(-1, PIECE).mean(1).sqrt_() for x in (off, own))
+    return (error / magnitude.clamp_(min=least)).max()
 
 
 def _beyond_rounding(error: torch.Tensor, wanted: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """What is left of each error where half an ulp of `dtype` at the true value is taken from it."""
-    exponent = torch.frexp(wanted).exponent
-    half_ulp = torch.ldexp(torch.full_like(wanted, torch.finfo(dtype).eps / 4), exponent)
-    return (error - half_ulp).clamp_(min=0)
+    power = wanted.view(torch.int64).bitwise_and(EXPONENT).view(torch.float64)
+    return torch.sub(error, power, alpha=torch.finfo(dtype).eps / 2).clamp_(min=0)
 
 
 def allowed(spec: TensorSpec, eagers: Finer, k: float, floor: float, reduction: int) -> Finer:
