@@ -143,6 +143,9 @@ class Pass:
         except TimeoutError:
             if limit_s < LONGEST_S:
                 return
+            if work.beside:
+                self.alone.append(self._listed(work))
+                return
             missed(work, "not judged", f"it took longer than {LONGEST_S:.0f} s")
         except ProposeError as error:
             missed(work, "not written", str(error))
@@ -174,11 +177,10 @@ def full(row: Row) -> bool:
     """Whether a kernel, or a baseline, found no memory: beside other tasks that says nothing about it."""
     if "no device memory" in json.dumps(row.get("missing", "")):
         return True
-    last = ([row, *(row.get("tries") or [])])[-1]  # type: ignore[misc]
-    return any(
-        one.get("outcome") in ("build_failed", "crashed") and any(word in json.dumps(one) for word in NO_ROOM)
-        for one in (row, last)
-    )
+    latest = list(row["steps"])[-1:]  # type: ignore[arg-type]
+    tries = [one for one in row.get("tries") or [] if [one["step"]] == latest]  # type: ignore[index, union-attr]
+    failed = [one for one in tries if one["outcome"] in ("build_failed", "crashed")]  # type: ignore[index, call-overload]
+    return any(word in json.dumps(failed) for word in NO_ROOM)
 
 
 def tasks_of(folder: str) -> list[Listed]:

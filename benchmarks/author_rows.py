@@ -60,7 +60,7 @@ class Work:
     beside: bool
     """Other tasks are judged at the same time."""
     began: float = field(default_factory=time.monotonic)
-    """By the clock of this process."""
+    """Seconds from here on count, the turns of others included."""
 
     @property
     def compilers(self) -> bool:

@@ -90,5 +90,5 @@ def test_a_recording_that_is_played_from_where_the_inputs_lay(arms):
     }
     """
     )
-    _, caught, _ = arms(source, "affine", effort="final")
+    _, caught, _ = arms(source, "affine", also=("new_values",), effort="final")
     assert (caught.outcome, caught.because, caught.case) == ("incorrect", "stale", "probe: new_storage")

@@ -57,6 +57,8 @@ class Prepared:
         OutcomeReached: it cannot be loaded, or what ended it means more than the pipeline knows.
         ChildSlowError, ChildGoneError, ChildRaisedError, TamperedError: of its process.
     """
+    own_host: bool = True
+    """Whether code of its own runs on the host, beside kernels that the referee launches for it."""
 
 
 @dataclass(frozen=True)

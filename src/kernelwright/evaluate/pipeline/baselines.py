@@ -18,7 +18,7 @@ from pathlib import Path
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from kernelwright.evaluate.backends.clock import Clock
-from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError, ReferenceRaisedError
+from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
 from kernelwright.evaluate.sandbox.messages.calls import Prepare
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.timing import statistics
@@ -50,19 +50,6 @@ def made(session: Session, names: Sequence[BaselineName]) -> tuple[list[Baseline
     """Those that are ready to be timed, and of the others why they are not."""
     why = {name: _prepare(session, name) for name in names}
     return [n for n in names if not why[n]], tuple(f"{n}: {told}" for n, told in why.items() if told)
-
-
-def compile_ahead(session: Session, names: Sequence[BaselineName]) -> None:
-    """Compile those that are not ready, before whoever compares with them asks to be alone with the device."""
-    if set(names) <= {"eager", *session.prepared}:
-        return
-    try:
-        session.load_parameters(session.timed_parameters())
-        # What the reference cannot bear is met again by the benchmark, which draws other inputs.
-        with contextlib.suppress(ReferenceRaisedError):
-            made(session, names)
-    finally:
-        session.forget_parameters()
 
 
 def _prepare(session: Session, variant: BaselineName) -> str:

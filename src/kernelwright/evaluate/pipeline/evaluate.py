@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kernelwright.evaluate.backends.backend import Backend, Loaded
-from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.new_best_audit import audited
-from kernelwright.evaluate.pipeline.replayed import bounded, has_bound
-from kernelwright.evaluate.pipeline.timing import fresh_inputs, time_candidate, timed_beside
+from kernelwright.evaluate.pipeline.replayed import bounded
+from kernelwright.evaluate.pipeline.timing import fresh_inputs, time_candidate
 from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.session.binding import may_be_weaker
@@ -57,7 +56,7 @@ def evaluate_candidate(trial: Trial, backend: Backend) -> Evaluation:
 
 def _judged(trial: Trial, backend: Backend) -> Evaluation:
     try:
-        with backend.prepared(trial) as built, _the_device(trial, backend), built.load() as loaded:
+        with backend.prepared(trial) as built, _the_device(trial, backend, built.own_host), built.load() as loaded:
             _verify(trial, loaded)
             outcome = _timed(trial, backend, loaded) if backend.clock else _interpreted(trial, loaded)
     except FAILURES as failure:
@@ -80,12 +79,14 @@ def build_candidate(trial: Trial, backend: Backend) -> Evaluation:
 
 
 @contextmanager
-def _the_device(trial: Trial, backend: Backend) -> Iterator[None]:
+def _the_device(trial: Trial, backend: Backend, own_host: bool) -> Iterator[None]:
     """It is this trial's turn; but in a search, with cases that no other candidate meets, and whose seeds are then told.
 
-    Other workers' turns may go on beside it until the clock runs.
+    Others' turns may go on beside it until the clock runs, unless a process is there whose own host code could leave work on
+    the device for a time when another candidate is timed.
     """
-    with backend.host.device_lock.shared():
+    lock = backend.host.device_lock
+    with lock if own_host else lock.shared():
         # Another task's admission may have needed the device's memory meanwhile.
         session = trial.reopen()
         session.policy = trial.policy
@@ -126,11 +127,9 @@ def _timed(trial: Trial, backend: Backend, loaded: Loaded) -> Evaluation:
     """Measured, or why its time cannot be believed; a final that was measured is audited as a new best would be."""
     if trial.effort in UNTIMED:
         return _verified(trial, loaded, "the receipt's seeds" if trial.effort == "replay" else "the device, untimed")
-    clock, alone = backend.clock, backend.host.device_lock
+    clock = backend.clock
     assert clock is not None
-    with trial.timed("measure"):
-        baselines.compile_ahead(trial.session, timed_beside(trial, clock))
-    with alone, trial.timed("measure"), loaded.timed():
+    with backend.host.device_lock, trial.timed("measure"), loaded.timed():
         outcome = time_candidate(trial, clock, loaded)
     outcome = audited(trial, clock, loaded, outcome)
     if isinstance(outcome, Measured):
@@ -140,10 +139,8 @@ def _timed(trial: Trial, backend: Backend, loaded: Loaded) -> Evaluation:
                 reason=f"library calls are forbidden, and PyTorch's own operators take {share:.0%} of its time"
             )
         outcome = outcome.model_copy(update={"library_share": share})
-    if not isinstance(outcome, Measured) or not has_bound(trial, clock, loaded.process):
-        return outcome
-    with alone, trial.timed("measure"):
-        return bounded(trial, loaded.process, outcome, lambda: fresh_inputs(trial.session, trial.policy))
+    with trial.timed("measure"):
+        return bounded(trial, clock, loaded, outcome, lambda: fresh_inputs(trial.session, trial.policy))
 
 
 def _interpreted(trial: Trial, loaded: Loaded) -> Evaluation:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.pipeline.timed_output_check import (
     TimedOutputCheck,
@@ -85,14 +86,14 @@ class Bound:
     how: Again
 
 
-def has_bound(trial: Trial, clock: Clock, process: CandidateProcess) -> bool:
-    """Whether its time is to be bounded: a GPU's candidate of tier two."""
+def bounded(
+    trial: Trial, clock: Clock, loaded: Loaded, outcome: Evaluation, fresh: Callable[[], FreshInputs]
+) -> Evaluation:
+    """The outcome of a measured tier-two candidate on a GPU, if the clock outside bears it out; any other as it is."""
+    process = loaded.process
     asked = clock.on_device and trial.tier == 2 and "outside_clock" not in trial.policy.disabled
-    return asked and isinstance(process, Replayable)
-
-
-def bounded(trial: Trial, process: CandidateProcess, outcome: Measured, fresh: Callable[[], FreshInputs]) -> Evaluation:
-    """The outcome of a measured candidate that has a bound, if the clock outside bears it out."""
+    if not (asked and isinstance(outcome, Measured) and isinstance(process, Replayable)):
+        return outcome
     try:
         return borne_out(outcome, _bound(trial, process, fresh(), outcome.timing.latency_us))
     except NOT_CAPTURED as error:

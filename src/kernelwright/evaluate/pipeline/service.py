@@ -19,7 +19,7 @@ from kernelwright.evaluate.backends.table import Backends
 from kernelwright.evaluate.pipeline import admit, baselines, lowering
 from kernelwright.evaluate.pipeline.evaluate import build_candidate, evaluate_candidate
 from kernelwright.evaluate.pipeline.examine import examine
-from kernelwright.evaluate.pipeline.yardstick import compile_baselines, yardstick
+from kernelwright.evaluate.pipeline.yardstick import yardstick
 from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.session.limits import tightened
@@ -146,7 +146,8 @@ class EvaluationService:
     def lower(self, source: TaskSource, target: Target, policy: Policy, options: Options) -> Lowering:
         """What PyTorch's compiler writes for a task. Safe to call from several threads."""
         self._note("asking torch.compile what it writes")
-        with self.backend(target).host.device_lock.shared():  # a compiler beside somebody's clock would be heard
+        # A compiler beside somebody's clock would be heard.
+        with self.backend(target).host.device_lock.shared():
             return lowering.lower(self.backend(target).host, source, target, policy, options)
 
     def profile(self, task: Task, candidate: Candidate, policy: Policy, build: BuildFacts | None) -> Profile:
@@ -165,14 +166,11 @@ class EvaluationService:
             backend.activate(session)
             backend.host.in_use = session
             try:
-                if backend.clock is not None:
-                    compile_baselines(session, backend.clock, names)
-                with backend.host.device_lock:
-                    return yardstick(session, backend.clock, names)
+                return yardstick(session, backend.clock, names)
             finally:
                 backend.host.in_use = None
 
-        with backend.host.device_lock.shared():
+        with backend.host.device_lock:
             if key not in self._yardsticks:
                 if backend.clock is not None:
                     self._note(f"timing {' and '.join(names)}, which kernels are held against")
@@ -233,7 +231,9 @@ class EvaluationService:
         while self._close_oldest(backend):
             pass
         try:
-            return work()
+            # What other workers did beside it is over then.
+            with backend.host.device_lock:
+                return work()
         except FULL as error:
             raise TaskError(
                 f"the device has no memory to judge {name!r}, with nothing else open: {error}. Make its inputs smaller.",

@@ -180,21 +180,12 @@ def _hold_what_fits(trial: Trial, clock: Clock, process: CandidateProcess) -> Be
             baselines.leave_out(trial.session, name, error)
 
 
-def _asked(trial: Trial, clock: Clock) -> tuple[BaselineName, ...]:
-    """The baselines that the trial is compared with, timed beside it or known from before."""
-    return baselines.asked(trial.policy, trial.effort, clock, constant=trial.session.weights != "fresh")
-
-
-def timed_beside(trial: Trial, clock: Clock) -> list[BaselineName]:
-    """Those of them that are timed beside it."""
-    return baselines.to_time(trial.session, _asked(trial, clock), trial.effort, clock)
-
-
 def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
     session, policy, effort = trial.session, trial.policy, trial.effort
     fresh = fresh_inputs(session, policy)
     session.load_parameters(session.timed_parameters())
-    asked, here = _asked(trial, clock), timed_beside(trial, clock)
+    asked = baselines.asked(policy, effort, clock, constant=session.weights != "fresh")
+    here = baselines.to_time(session, asked, effort, clock)
     timed, missing = baselines.made(session, here)
     names = [n for n in asked if n in timed or n not in here]
     rule = _rule(trial, clock, timed)

@@ -42,22 +42,13 @@ def _strictest(session: Session) -> CaseError | None:
     return min(found, key=lambda case: case.allowed, default=None)
 
 
-def compile_baselines(session: Session, clock: Clock, wanted: Sequence[BaselineName]) -> None:
-    """Make ready what will be timed, which needs no clock."""
-    baselines.compile_ahead(session, _names(session, clock, wanted))
-
-
-def _names(session: Session, clock: Clock, wanted: Sequence[BaselineName]) -> list[BaselineName]:
-    asked = baselines.asked(session.policy, "search", clock, constant=session.weights != "fresh")
-    return [name for name in asked if name in wanted]
-
-
 def _times_us(session: Session, clock: Clock, wanted: Sequence[BaselineName]) -> dict[BaselineName, float]:
     """The median of each baseline whose blocks agree; nothing where inputs or memory do not suffice."""
     try:
         fresh = fresh_inputs(session, session.policy)
         session.load_parameters(session.timed_parameters())
-        names, _ = baselines.made(session, _names(session, clock, wanted))
+        asked = baselines.asked(session.policy, "search", clock, constant=session.weights != "fresh")
+        names, _ = baselines.made(session, [name for name in asked if name in wanted])
         samples = _benchmark(session, clock, fresh, names).hold(BLOCKS, LIMIT_S).us if names else {}
     except (DeviceFullError, ReferenceRaisedError):
         return {}

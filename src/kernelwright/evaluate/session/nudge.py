@@ -127,12 +127,17 @@ def beyond(
     """
     epsilon = min(torch.finfo(got.dtype).eps, EPSILON["float32"])
     free = room(session, elements, value.double(), epsilon)
-    if tf32:
+    rest = _without(got, value, free)
+    if tf32 and not torch.equal(rest, value.double().to(rest.device)):
         free = torch.maximum(free, _moves(session, elements, value.double(), TF32_ROUNDING))
-    mine = got.double().to(free.device)
-    off = (mine - value.double().to(free.device)).abs() - free
-    # A NaN stays: it is not more than anything, nor less.
-    return torch.where(off <= 0, value.double().to(free.device), mine)
+        rest = _without(got, value, free)
+    return rest
+
+
+def _without(got: torch.Tensor, value: torch.Tensor, free: torch.Tensor) -> torch.Tensor:
+    """The result, made true where its error is no more than `free`; a NaN stays: it is not more than anything, nor less."""
+    mine, truth = got.double().to(free.device), value.double().to(free.device)
+    return torch.where((mine - truth).abs() - free <= 0, truth, mine)
 
 
 @contextmanager

@@ -88,7 +88,7 @@ def lines_of(spec: TensorSpec, largest: int) -> Lines:
 def figures(got: torch.Tensor, wanted: torch.Tensor, scale: float, lines: Lines) -> Finer:
     """All errors of a floating result against its fp64 reference, whose scale is `scale`.
 
-    Nothing is asked of the device before its end: beside other processes each question waits for their turns.
+    A device is asked four questions, however large the result: beside other processes each waits for their turns.
     """
     if not got.is_floating_point() or not got.numel():
         return NONE

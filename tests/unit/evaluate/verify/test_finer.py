@@ -104,3 +104,11 @@ def test_among_zeros_a_few_elements_far_above_the_others_are_no_measure_of_them(
     assert compare.scale_of(wanted) == pytest.approx(1e-3 * 1e9 / 512, rel=0.01), "by the root mean square"
     wanted[0] = 1.0
     assert compare.scale_of(wanted) == 1.0
+
+
+def test_half_an_ulp_is_that_of_the_true_value_and_none_where_it_is_zero():
+    wanted = torch.tensor([0.0, 1.0, -2.0, 3.0, 2.0**-1030], dtype=torch.float64).repeat(8)
+    near = wanted.bfloat16().clone()
+    assert finer.figures(near, wanted, 1.0, finer.ALONG).averaged == 0
+    near[0::5] = torch.finfo(torch.bfloat16).eps / 8
+    assert finer.figures(near, wanted, 1.0, finer.ALONG).averaged > 0

@@ -110,7 +110,7 @@ class CudaBackend:
         made = built(trial, self.machine)
         trial.facts = made.facts
         if isinstance(made, Program):
-            yield Prepared(made.facts, lambda: loaded_plan(trial, self.machine, made))
+            yield Prepared(made.facts, lambda: loaded_plan(trial, self.machine, made), own_host=False)
             return
         try:
             yield Prepared(made.facts, lambda: loaded_model(trial, self.machine, made))

@@ -73,7 +73,7 @@ def loaded_plan(trial: Trial, machine: CudaMachine, program: Program, optional: 
             process.load(program, session.share(), len(session.inputs), box=_box(trial))
             process.limit_s = limit_s(session)
         with trial.timed("verify"):
-            facts = _chosen(trial, process, program)
+            facts = _chosen(trial, machine, process, program)
         yield Loaded(
             process,
             facts,
@@ -239,7 +239,7 @@ def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanC
 
 def _private_model(trial: Trial, machine: CudaMachine, case: Case, made: Library | Dynamic) -> CudaCandidateProcess:
     """A tier-two candidate once more, with inputs that may be written to."""
-    again = CudaCandidateProcess(_host_child(trial, machine), trial.policy.run_limit_s)
+    again = CudaCandidateProcess(_host_child(trial, machine), _first_limit_s(trial))
     with ExitStack() as held:
         held.callback(again.close)
         _load(trial, machine, again, made, private=True)
@@ -248,12 +248,13 @@ def _private_model(trial: Trial, machine: CudaMachine, case: Case, made: Library
     return again
 
 
-def _chosen(trial: Trial, process: PlanCandidateProcess, program: Program) -> BuildFacts:
+def _chosen(trial: Trial, machine: CudaMachine, process: PlanCandidateProcess, program: Program) -> BuildFacts:
     """The program's facts, after the fastest of its plans has been found."""
     if len(program.plans) == 1:
         return program.facts
     offsets = trial.session.present(trial.session.cases[0]).offsets
-    index, _ = process.choose(offsets)
+    with machine.host.device_lock:  # they are timed
+        index, _ = process.choose(offsets)
     return program.facts.model_copy(update={"chosen": program.plans[index].label})
 
 
@@ -310,11 +311,15 @@ def _first_call(
         with named(trial, case, lambda case: _private_model(trial, machine, case, made), whole=False):
             return process.run([case.offsets[: len(trial.session.inputs)]], checked=False)
 
-    # All of a network's kernels may be compiled in it, one after another.
-    process.limit_s, usual = max(process.limit_s, trial.policy.compile_limit_s), process.limit_s
+    process.limit_s, usual = _first_limit_s(trial), process.limit_s
     facts = FIRST.of(process, compute)
     process.limit_s = usual
     return facts
+
+
+def _first_limit_s(trial: Trial) -> float:
+    """Of a process's first call: all of a network's kernels may be compiled in it, one after another."""
+    return max(trial.policy.run_limit_s, trial.policy.compile_limit_s)
 
 
 def _library_share(trial: Trial, process: CudaCandidateProcess) -> float | None:
