@@ -8,11 +8,11 @@ anew, head to head.
 
 Several referees work on one device, each on a task of its own, and take turns (`DeviceLock`). What needs no clock they do side
 by side: admission, building kernels, whether they are right, a final's audit. While `torch.compile` compiles and tunes, and
-beside a comparison, in which eager, it and the kernel take turns, nothing else runs. A row is written as soon as it is known, `--seconds` ends the
-pass, and the same command goes on where it ended, with another driver too; `--only WORD` takes tasks with the word in their
-name, anew. `--steps second` asks of each task that has a best how near that schedule comes to the best of another size. With
-several GPUs each takes a part: `CUDA_VISIBLE_DEVICES=1 python benchmarks/author.py --part 2/2 …`; `--out FILE --join PART…`
-joins their files, and of two rows of one task takes the later file's.
+beside a comparison, in which eager, it and the kernel take turns, nothing else runs. A row is written as soon as it is known,
+`--seconds` ends the pass, and the same command goes on where it ended, with another driver too; `--only WORD` takes tasks with
+the word in their name, anew. `--steps second` asks of each task that has a best how near that schedule comes to the best of
+another size. With several GPUs each takes a part: `CUDA_VISIBLE_DEVICES=1 python benchmarks/author.py --part 2/2 …`; `--out
+FILE --join PART…` joins their files, and of two rows of one task takes the later file's.
 """
 
 import argparse
