@@ -180,7 +180,8 @@ def full(row: Row) -> bool:
     latest = list(row["steps"])[-1:]  # type: ignore[arg-type]
     tries = [one for one in row.get("tries") or [] if [one["step"]] == latest]  # type: ignore[index, union-attr]
     failed = [one for one in tries if one["outcome"] in ("build_failed", "crashed")]  # type: ignore[index, call-overload]
-    return any(word in json.dumps(failed) for word in NO_ROOM)
+    told = json.dumps([failed, row.get(SECOND) if latest == [SECOND] else None])
+    return any(word in told for word in NO_ROOM)
 
 
 def tasks_of(folder: str) -> list[Listed]:

@@ -1,7 +1,6 @@
 """What is judged of one task in one step of `benchmarks/author.py`, and what its row says."""
 
 import asyncio
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -146,9 +145,9 @@ def _schedules(work: Work, design: Design) -> list[Any]:
 
 def _second(work: Work, kernels: Sequence[Kernel]) -> Row:
     """The schedule that was tuned at another size against the best of those that were tried at this one."""
-    found = {json.dumps(kernel.schedule): _sure(kernel.found) for kernel in kernels}
-    tuned, best = found.get(json.dumps(work.row["schedule"]), 0.0), max(found.values(), default=0.0)
-    return {"tuned": round(tuned, 4), "best": round(best, 4), "share": round(tuned / best, 4) if best else None}
+    tuned, best = (_sure(kernel.found) for kernel in (kernels[0], max(kernels, key=lambda k: _sure(k.found))))
+    told: Row = {"tuned": round(tuned, 4), "best": round(best, 4), "share": round(tuned / best, 4) if best else None}
+    return told if tuned else {**told, "why": why(kernels[0].found)}
 
 
 def _tell(work: Work, kernels: Sequence[Kernel]) -> None:

@@ -78,6 +78,17 @@ def test_a_schedule_that_is_wrong_at_another_size_counts_as_not_near_its_best(be
     assert "another size: within 15% of its best at 1 of 4 tasks" in told
 
 
+def test_a_second_size_says_why_its_kernel_has_no_time_and_is_judged_alone_where_memory_was_full(bench, work):
+    work.referee.found = {"search": sample_measured()}
+    asyncio.run(bench("author_rows").judged(work))
+    work.step, work.referee.found = "second", {"search": BuildFailed(log="CUDA out of memory")}
+    asyncio.run(bench("author_rows").judged(work))
+    assert work.row["second"] == {"tuned": 0.0, "best": 0.0, "share": None, "why": "CUDA out of memory"}
+    assert bench("author").full(work.row)
+    work.row["second"]["why"] = "wrong"
+    assert not bench("author").full(work.row)
+
+
 def test_every_family_comes_before_any_comes_twice(bench):
     suite = bench("suite")
     tasks = suite.by_turns(suite.field())
