@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from author_cases import called, case, error, model
 
-from kernelwright.propose.author.assembly import kernels, moments, partition
+from kernelwright.propose.author.assembly import folded, kernels, moments, partition
 from kernelwright.propose.author.designs import triton_design
 from kernelwright.propose.author.families.product import packing
 from kernelwright.propose.author.families.product import plan as product
@@ -212,6 +212,19 @@ CASES = {
     ),
     "in batches": (
         "torch.bmm(a, b), a @ b[0], F.linear(a, b[0, :40])", "a, b", "torch.randn(3, 33, 40), torch.randn(3, 40, 40)",
+    ),
+    "odd rows folded": (
+        "x.sum(1, keepdim=True) + v, (x * y + w).mean(1), (x / 0 - x / 0).where(x > 3, x).amax(1), z.amin(1),"
+        " torch.maximum(x, v).sum(1), y.argmax(1)",
+        "x, y, w, v, z",
+        "torch.randn(2, 256, 15), torch.randn(2, 256, 15), torch.randn(2, 1, 1), torch.randn(15),"
+        " torch.randn(2, 512, 17).half()",
+    ),
+    "products by programs that stay": (
+        "x @ w, torch.relu(F.linear(x, v) + b) * y, x.mT @ y",
+        "x, w, v, b, y",
+        "torch.randn(40, 72).half(), torch.randn(72, 56).half(), torch.randn(56, 72).half(), torch.randn(56).half(),"
+        " torch.randn(40, 56).half()",
     ),
     "products taken apart": (
         "a @ b, F.relu(b.t() @ b) + 1, F.linear(a, a)", "a, b", "torch.randn(50, 48), torch.randn(48, 64)",
@@ -415,11 +428,12 @@ def found_case(name, kind="cpu"):
     return found
 
 
-CHANGED = ("taken apart", "rounded", "above one another")
+CHANGED = ("taken apart", "rounded", "above one another", "that stay")
 """Cases whose schedule is no default on such shapes, by parts of their names."""
 
 
 GAIN, BUSY, TRIED_FROM, MANY = kernels.GAIN, product.BUSY, packing.TRIED_FROM, partition.MANY
+FOLDED = folded.MANY
 LONG, PAYS, TOGETHER = (kernels.LONG_ROW, kernels.LONG_APART), kernels.pays, moments.MOST_TOGETHER
 OF_TILES = {"moments of tiles": 8, "statistics of tiles": 2, "laid out for tiles and rounded": 1}
 """Cases whose rows count as long, so that the tiles of their products leave moments: of so many."""
@@ -492,6 +506,23 @@ def places_source(design):
     return source
 
 
+def folded_source(design):
+    """With four rows of float32 as one, and eight of float16; but where each row meets another one, or gives places."""
+    source = design.write(design.default).source
+    assert (source.count("column * 60"), source.count("column * 136"), source.count("3840 + column * 15")) == (4, 1, 2)
+    return source
+
+
+def staying_source(design):
+    """With every tile after another one, of which hardware copies slices; the tiles are no parts of the sides."""
+    changed = {"grid": "persistent", "block_m": 32, "block_n": 32, "block_k": 16, "group": 4}
+    names = type(design.default).model_fields
+    update = {name: value for name in names for word, value in changed.items() if name.endswith(word)}
+    source = design.write(design.default.model_copy(update=update)).source
+    assert source.count("out_map.store(") == source.count("flatten=True") == 3
+    return source
+
+
 def packed_source(design, name):
     """With the factors of every product taken apart first, or rounded; the interpreter has float16 in place of bfloat16."""
     apart, precision = (
@@ -514,6 +545,8 @@ def packed_source(design, name):
 
 
 OF_SCHEDULES = {
+    "folded": folded_source,
+    "that stay": staying_source,
     "side after": sided_source,
     "lines of": lines_source,
     "tiles of": tiles_source,
@@ -542,6 +575,7 @@ def main(folder):
         kernels.GAIN = 0.0 if "side after" in name else GAIN
         product.BUSY = 2 if "of a product" in name or name in OF_TILES else BUSY
         partition.MANY = 1 if "of groups" in name else MANY
+        folded.MANY = 1 if "folded" in name else FOLDED
         set_for_moments(name in OF_TILES)
         packing.TRIED_FROM = 1 if "tried" in name else TRIED_FROM
         design = triton_design(found.task)

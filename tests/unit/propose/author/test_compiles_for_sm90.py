@@ -49,6 +49,10 @@ PROGRAMS = {
     "attended": ("F.scaled_dot_product_attention(x, x, x, is_causal=True)", "torch.randn(2, 2, 512, 128).half()"),
     "attended with a bias": ("F.scaled_dot_product_attention(x, x, x, x[0, 0])", "torch.randn(2, 2, 128, 128).half()"),
     "doubled factors": ("x @ (x.mT * 2), (x * 2) @ (x.mT + 1)", "torch.randn(64, 64).half()"),
+    "by programs that stay": (
+        "x @ x[:1024, :1000], torch.relu(F.linear(x, x) + x[0]) * x.mT",
+        "torch.randn(1024, 1024).half()",
+    ),
     "turned": ("F.conv2d(x, x[:, :, :3, :3], padding=1)", "torch.randn(32, 32, 24, 24)"),
     "enlarged": ("F.interpolate(x, scale_factor=2, mode='bilinear')", "torch.randn(4, 8, 20, 20)"),
 }
@@ -134,7 +138,9 @@ def compiled(request, tmp_path_factory):
     for name, (forward, inputs) in PROGRAMS.items():
         task = case(model(forward, inputs), name, "cuda").task
         design = triton_design(task)
-        candidate = design.write(design.default).at(())
+        grids = [o.name for o in design.space.options if o.name.endswith("grid")] if "that stay" in name else []
+        schedule = design.default.model_copy(update=dict.fromkeys(grids, "persistent"))
+        candidate = design.write(schedule).at(())
         asked[name] = [candidate.model_dump(mode="json"), task.model_dump(mode="json")]
     (folder / "asked.json").write_text(json.dumps({name: asked[name] for name in asked if name in chosen}))
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from kernelwright.errors import ProposeError
+from kernelwright.propose.author.assembly.folded import folded
 from kernelwright.propose.author.assembly.moments import (
     Stretches,
     grouped,
@@ -127,7 +128,8 @@ class Kernels:
         for node in ready:
             axes = tuple(a for a in root.axes if a in node.axes)
             if (node.key, axes) not in self.shares and not self._moments(node, axes, root.expr):
-                self.shares[node.key, axes] = self._along_sides(node, axes) or self._shared_out(node, axes)
+                shared = self._along_sides(node, axes) or self._folded(node, axes, root.expr)
+                self.shares[node.key, axes] = shared or self._shared_out(node, axes)
         changed: dict[str, Expr] = {}
         for part in walk(root.expr):
             axes = tuple(a for a in root.axes if a in part.axes)
@@ -249,6 +251,20 @@ class Kernels:
             return None
         stored = self._store(found.first, order)
         return found.second(stored) if isinstance(stored, Element) else None
+
+    def _folded(self, node: Reduce, axes: tuple[int, ...], expr: Expr) -> Expr | None:
+        """A reduction of rows at odd places as one of several rows together, and one of what that leaves of each.
+
+        What is read once more for another reduction, as for the place of a maximum, is read once by one kernel.
+        """
+        again = any(isinstance(n, Reduce) and n != node and node in walk(n.arg) for n in walk(expr))
+        if self.task.target.kind == "cpu" or not axes or again:
+            return None
+        found = folded(node, axes[-1], self.settler.size, self.settler.axes.single, self.tensors)
+        if found is None:
+            return None
+        stored = self._store(found.first, (*axes[:-1], found.place))
+        return found.second(stored, axes[-1]) if isinstance(stored, Element) else None
 
     def _room(self, name: str, node: Expr, order: Sequence[int]) -> tuple[Element, Tensor]:
         """A buffer for an expression's value, and how it is read."""

@@ -77,7 +77,9 @@ class _Module:
         rest = f" around {', '.join(kept)}" if kept else ""
         rules = f" By algebra: {', '.join(self.program.rules)}." if self.program.rules else ""
         lines = [f'"""{self.task.name}: {said}{rest}, in Triton.{rules}"""', ""]
-        return "\n".join([*lines, *merged_imports(OURS, self.found.imports)])
+        mapped = any("_map" in text.helpers for text in self.texts)
+        ours = (*OURS, "from triton.tools.tensor_descriptor import TensorDescriptor") if mapped else OURS
+        return "\n".join([*lines, *merged_imports(ours, self.found.imports)])
 
     def _settings(self) -> str:
         lines = [f"{name} = {value}" for name, value in self.constants.items()]

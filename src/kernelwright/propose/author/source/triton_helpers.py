@@ -276,11 +276,32 @@ def _order_value(key, DESCENDING: tl.constexpr):
     bits = _whole_value(key, DESCENDING)
     return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).to(tl.float32, bitcast=True)
 ''',
+    "_copy": '''\
+@triton.jit
+def _copy(x_ptr, out_ptr, COUNT: tl.constexpr, BLOCK: tl.constexpr):
+    """Copy the elements of a tensor."""
+    at = tl.cast(tl.program_id(0), tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < COUNT), mask=at < COUNT)
+''',
+    "_map": '''\
+def _map(x, shape, block):
+    """A tensor as a matrix of which the hardware copies blocks: where it begins at no multiple of 16 bytes, a copy of it."""
+    if x.data_ptr() % 16:
+        given, x = x, torch.empty_like(x)
+        _copy[(triton.cdiv(x.numel(), 4096),)](given, x, COUNT=x.numel(), BLOCK=4096)
+    return TensorDescriptor.from_tensor(x.view(shape), block)
+''',
+    "_multiprocessors": '''\
+def _multiprocessors(x):
+    """Of the tensor's device; one where it is none of CUDA's."""
+    return torch.cuda.get_device_properties(x.device).multi_processor_count if x.device.type == "cuda" else 1
+''',
 }
-"""Functions that Triton's language lacks, in an order in which each is defined before its use."""
+"""Functions that Triton's language lacks, and of some launches, in an order in which each is defined before its use."""
 
 CALLS = {
-    "_brought_back": ("_exponent", "_power"), "_largest": ("_largest_bits",), "_order_key": ("_whole_key",),
+    "_brought_back": ("_exponent", "_power"), "_largest": ("_largest_bits",), "_map": ("_copy",),
+    "_order_key": ("_whole_key",),
     "_order_value": ("_whole_value",), "_pack": ("_pack_tile",), "_pack_scaled": ("_pack_tile", "_exponent", "_power"),
     "_pack_tried": ("_pack_tile", "_largest_bits"), "_pack_again": ("_pack_tile", "_exponent", "_power"),
     "_pack_tile": ("_tf32",),

@@ -9,6 +9,7 @@ from kernelwright.propose.author.families.product.schedule import (
     PROGRAMS,
     ProductSchedule,
     item_bytes,
+    matrices_of,
     packing_of,
     slice_bytes,
     stages_that_fit,
@@ -33,6 +34,8 @@ HELD, MANY, HELD_OF_MANY = 128, 16, 48
 program has so many warps."""
 STEP = 1.0
 """By which share, times numbers of the depth, a step is longer than what it multiplies: what it waits for."""
+PERSISTENT = 1.0005
+"""How many times as long a tile takes of programs that stay: not measured yet in the author's own kernels, so tried early."""
 STAGES = {1: 1.5, 2: 1.05}
 """How many times as long a step takes where fewer slices than three are under way."""
 UNUSUAL = 1.001
@@ -85,6 +88,7 @@ def _crowded(plan: Product, schedule: ProductSchedule) -> float:
 def _pace(plan: Product, schedule: ProductSchedule) -> float:
     """How many times as long a tile takes for its steps' sake."""
     unusual = UNUSUAL if schedule.group != ProductSchedule().group else 1.0
+    unusual *= PERSISTENT if matrices_of(plan, schedule) else 1.0
     return (1.0 + STEP / schedule.block_k) * STAGES.get(stages_that_fit(plan, schedule), 1.0) * unusual
 
 

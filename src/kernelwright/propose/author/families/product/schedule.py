@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+from kernelwright.propose.author.families.product.matrices import ITEM_BYTES, Matrix, matrices
 from kernelwright.propose.author.families.product.packing import AS_IT_IS, FORMS, Form, Packing, narrow, packing
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.schedule.space import Option, Setting
@@ -40,6 +41,8 @@ class ProductSchedule(Record):
     packed: bool = False
     """Whether the factors are taken apart, and laid out for wide loads, by kernels of their own (`packing`). Those of float16
     always are."""
+    grid: Literal["tiles", "persistent"] = "tiles"
+    """A program for each tile, or programs that make one after another (`persistent`); those read factors as they lie."""
 
 
 def product_default(plan: Product) -> ProductSchedule:
@@ -86,6 +89,8 @@ def product_space(plan: Product) -> list[Option]:
         options.append(Option("precision", tuple(name for name in get_args(Precision) if _can(plan, name)), "compute"))
     if packing(plan, FORMS["bf16x3"] if plan.precise else AS_IT_IS):
         options.append(Option("packed", (False, True), "compute"))
+    if matrices(plan):
+        options.append(Option("grid", ("tiles", "persistent"), "latency"))
     return options
 
 
@@ -120,9 +125,18 @@ def _form(plan: Product, schedule: ProductSchedule) -> Form | None:
     return form if form and (schedule.packed or form.scaled) else None
 
 
+def matrices_of(plan: Product, schedule: ProductSchedule) -> tuple[Matrix, Matrix, Matrix] | None:
+    """Factors and result as programs that stay read and write them; None under any other schedule."""
+    return matrices(plan) if schedule.grid == "persistent" and not schedule.packed else None
+
+
 def stages_that_fit(plan: Product, schedule: ProductSchedule) -> int:
     """As many stages as shared memory has room for."""
-    return max(1, min(schedule.stages, SHARED_BYTES // slice_bytes(plan, schedule)))
+    room = SHARED_BYTES
+    if matrices_of(plan, schedule):
+        # Half of a tile is stored from there while the next one's slices come.
+        room = BLOCK_BYTES - schedule.block_m * schedule.block_n // 2 * ITEM_BYTES
+    return max(1, min(schedule.stages, room // slice_bytes(plan, schedule)))
 
 
 def slice_bytes(plan: Product, schedule: ProductSchedule) -> int:

@@ -5,8 +5,14 @@ from math import prod
 
 from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.families.product.packing import Packed, Packing, fresh
+from kernelwright.propose.author.families.product.persistent import write_persistent
 from kernelwright.propose.author.families.product.plan import Product, bare, lined_up
-from kernelwright.propose.author.families.product.schedule import ProductSchedule, packing_of, stages_that_fit
+from kernelwright.propose.author.families.product.schedule import (
+    ProductSchedule,
+    matrices_of,
+    packing_of,
+    stages_that_fit,
+)
 from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, transform, walk
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.program import Part
@@ -36,6 +42,8 @@ SIZES = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP", "STAGES")
 
 def write_triton(plan: Product, schedule: ProductSchedule, name: str, prefix: str) -> Text:
     """The kernel under a name."""
+    if (found := matrices_of(plan, schedule)) is not None:
+        return write_persistent(plan, schedule, found, name, prefix)
     kernel = _Kernel(lined_up(plan, schedule.block_n), schedule)
     text = kernel.text(name)
     values = (schedule.block_m, schedule.block_n, schedule.block_k, schedule.group, stages_that_fit(plan, schedule))
