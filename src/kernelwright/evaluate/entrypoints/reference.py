@@ -22,6 +22,7 @@ from kernelwright.evaluate.entrypoints import export, numerics, session
 from kernelwright.evaluate.entrypoints.domains import Evidence, evidence, with_domain, with_signs
 from kernelwright.evaluate.entrypoints.effects import Effects, differences, observe
 from kernelwright.evaluate.entrypoints.export import Watch, spec_of
+from kernelwright.evaluate.entrypoints.rounded import Products, rounded
 from kernelwright.evaluate.entrypoints.slices import sliced_inputs
 from kernelwright.evaluate.entrypoints.task_file import double, executed, init_arguments, literal, module_of
 from kernelwright.evaluate.entrypoints.unrounded import casts, unrounded
@@ -33,6 +34,7 @@ from kernelwright.evaluate.triton import calltree
 from kernelwright.evaluate.triton.model import flatten
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
 from kernelwright.records.graph import ASSERTING
+from kernelwright.records.numerics import Numerics
 from kernelwright.records.tensor import Scalar, TensorSpec
 
 if TYPE_CHECKING:
@@ -198,7 +200,7 @@ class ReferenceSide:
         return Done()
 
     def prepare(self, command: messages.Prepare) -> messages.Prepared:
-        """Build a variant: `fp64`, `compile` (at its first run), or `watch`, which gives back what `nodes` compute.
+        """Build a variant: `fp64` (and its rounded one), `compile` (at its first run), or `watch`: what `nodes` compute.
 
         `watch fp64` does so in double precision.
         """
@@ -208,6 +210,7 @@ class ReferenceSide:
             exact = self._models[variant] = copy.deepcopy(model)._apply(double)
             if casts(self._graph):
                 exact.forward = unrounded(exact.forward, exact)
+            self._variants[messages.ROUNDED] = rounded(exact, exact, _may_round())
         elif variant == "compile":
             self._variants[variant] = torch.compile(model)
         elif variant == "freeze":
@@ -339,8 +342,8 @@ class ReferenceSide:
         return self._variants[variant] if variant in self._variants else self._models[variant]
 
     def _module(self, variant: str) -> torch.nn.Module:
-        """Whose parameters a variant reads: compiled baselines have eager's."""
-        return self._models.get(variant, self._models["eager"])
+        """Whose parameters a variant reads: compiled baselines have eager's, the rounded reference fp64's."""
+        return self._models.get("fp64" if variant == messages.ROUNDED else variant, self._models["eager"])
 
     def _window(self, view: ArenaView, offsets: Sequence[int]) -> list[object]:
         tensors = iter(enumerate(offsets))
@@ -436,6 +439,12 @@ def _with_domains(specs: Sequence[TensorSpec | Scalar], *draws: Sequence[Evidenc
         with_domain(spec, [e for e in found if e is not None]) if isinstance(spec, TensorSpec) else spec
         for spec, found in zip(specs, seen, strict=True)
     ]
+
+
+def _may_round() -> Products:
+    """Which products PyTorch may round to TF32 here."""
+    flags = Numerics(flags=numerics.told())
+    return Products(flags.allows_tf32(convolution=True), flags.allows_tf32(convolution=False))
 
 
 def _seed(seed: int) -> None:

@@ -15,7 +15,7 @@ import torch
 from kernelwright.evaluate.entrypoints import device_clock, session
 from kernelwright.evaluate.entrypoints.device_clock import Enqueue, Left, clocked, publish
 from kernelwright.evaluate.entrypoints.effects import Effects
-from kernelwright.evaluate.entrypoints.reference import ReferenceSide, described_by
+from kernelwright.evaluate.entrypoints.reference import Call, ReferenceSide, described_by
 from kernelwright.evaluate.entrypoints.slices import cut, run_in_slices
 from kernelwright.evaluate.entrypoints.task_file import double
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
@@ -45,7 +45,7 @@ class CudaReferenceSide(ReferenceSide):
     _row_bytes = 0
     """What a row of the fp64 variant takes at most; 0: not measured yet."""
     _was_precise = False
-    """Whether the last results are the fp64 variant's."""
+    """Whether the last results are an fp64 variant's."""
 
     def map_all(self, command: messages.MapDeviceArena) -> Done:
         """Map the arena and the outbox."""
@@ -94,11 +94,12 @@ class CudaReferenceSide(ReferenceSide):
         """Run a variant; results stay on the device until the next run."""
         variant = command.variant
         calls = [self._leaves_of(variant, offsets) for offsets in command.calls]
-        self._kept, self._was_precise = [], variant == "fp64"
+        self._kept, self._was_precise = [], variant in messages.DOUBLES
         with torch.no_grad():
-            if variant == "fp64":
+            if self._was_precise:
                 self._kept = [
-                    self._precise(leaves, offsets) for leaves, offsets in zip(calls, command.calls, strict=True)
+                    self._precise(leaves, offsets, variant)
+                    for leaves, offsets in zip(calls, command.calls, strict=True)
                 ]
                 return messages.Clocked(ns=0)
             left = Left(lambda i: self._after(variant, calls[i]))
@@ -122,7 +123,7 @@ class CudaReferenceSide(ReferenceSide):
 
     def _leaves_of(self, variant: str, offsets: Sequence[int]) -> list[object]:
         """As everywhere; in slices, only a slice is ever in double precision."""
-        if variant != "fp64":
+        if variant not in messages.DOUBLES:
             return super()._leaves_of(variant, offsets)
         if self._rows and not self._row_bytes:
             self._measure_a_row(offsets)
@@ -144,34 +145,35 @@ class CudaReferenceSide(ReferenceSide):
         self._row_bytes = max(1, (torch.cuda.max_memory_allocated() - before) // count)
         self._sliced = self._sliced or rows * self._row_bytes > WHOLE_BYTES
 
-    def _precise(self, leaves: list[object], offsets: messages.Offsets) -> list[torch.Tensor]:
+    def _precise(self, leaves: list[object], offsets: messages.Offsets, variant: str = "fp64") -> list[torch.Tensor]:
         """One call in double precision: in slices, whole, or on the host where the device has no room for the whole."""
-        model = self._models["fp64"]
+        model, function = self._models["fp64"], self._function(variant)
         self._make_ready("fp64", offsets)
         if self._sliced:
             return run_in_slices(
-                lambda part: self._called(model, [double(v) for v in part]),
+                lambda part: self._called(function, [double(v) for v in part]),
                 leaves,
                 self._rows,
                 self._narrow_results(),
                 self._row_bytes,
             )
         try:
-            return [*flatten(self._called(model, leaves)), *self._after("fp64", leaves)]
+            return [*flatten(self._called(function, leaves)), *self._after("fp64", leaves)]
         except torch.OutOfMemoryError:
             torch.cuda.empty_cache()
         try:
-            return self._on_host(model.cpu(), leaves, offsets)
+            model.cpu()
+            return self._on_host(function, leaves, offsets)
         finally:
             model.to(self._device)
 
-    def _on_host(self, model: torch.nn.Module, leaves: list[object], offsets: messages.Offsets) -> list[torch.Tensor]:
+    def _on_host(self, function: Call, leaves: list[object], offsets: messages.Offsets) -> list[torch.Tensor]:
         """The whole call there, with what a first try wrote to, such as a counter of batches, as it was before."""
         self._make_ready("fp64", offsets)
         given = self._window(self._view, offsets)
         fresh = [double(given[i]) if i in self._written else leaf for i, leaf in enumerate(leaves)]
         leaves = [v.cpu() if isinstance(v, torch.Tensor) else v for v in fresh]
-        results = [*(_narrow(t) for t in flatten(self._called(model, leaves))), *self._after("fp64", leaves)]
+        results = [*(_narrow(t) for t in flatten(self._called(function, leaves))), *self._after("fp64", leaves)]
         return [t.to(self._device) for t in results]
 
     def _narrow_results(self) -> list[torch.Tensor]:

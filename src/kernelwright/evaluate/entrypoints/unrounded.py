@@ -49,7 +49,14 @@ def casts(graph: OpGraph) -> bool:
 
 
 def unrounded(forward: Callable[..., Any], module: torch.nn.Module) -> Callable[..., Any]:
-    """The same function, without its own roundings; with them where it cannot do without, as where it looks at bits.
+    """The same function, without its own roundings; with them where it cannot do without, as where it looks at bits."""
+    return within(Unrounded, forward, module)
+
+
+def within(
+    mode: Callable[[], TorchDispatchMode], forward: Callable[..., Any], module: torch.nn.Module
+) -> Callable[..., Any]:
+    """The same function within a mode, a new one for each call; without it where it fails there alone.
 
     `module` is whose buffers it may change: a second try begins where the first did.
     """
@@ -60,7 +67,7 @@ def unrounded(forward: Callable[..., Any], module: torch.nn.Module) -> Callable[
         if not fails:
             before = [buffer.clone() for buffer in module.buffers()]
             try:
-                with Unrounded():
+                with mode():
                     return forward(*args, **kwargs)
             except (RuntimeError, TypeError, ValueError) as error:
                 if isinstance(error, torch.OutOfMemoryError) or any(word in str(error) for word in LIBRARY_FULL):
@@ -68,7 +75,7 @@ def unrounded(forward: Callable[..., Any], module: torch.nn.Module) -> Callable[
             for buffer, value in zip(module.buffers(), before, strict=True):
                 buffer.copy_(value)
         found = forward(*args, **kwargs)
-        # Only now: what fails with its roundings too says nothing about them.
+        # Only now: what fails without the mode too says nothing about it.
         fails = True
         return found
 

@@ -17,6 +17,8 @@ from kernelwright.evaluate import float8, pieces
 from kernelwright.evaluate.backends.instruments import NotRunError, Offsets
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
 from kernelwright.evaluate.session.cases import Case
+from kernelwright.evaluate.session.explained import beside_rounding
+from kernelwright.evaluate.session.nudge import Elements
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.verify.compare import Wrong
 from kernelwright.evaluate.verify.distributions import REPLACED, InputDistribution
@@ -78,10 +80,17 @@ class Scene:
         session = self.session
         return [o for o, e in enumerate(session.cases[0].expected) if e.draws == 1]
 
-    def wrong(self, case: Case, results: Results) -> Wrong | None:
-        """Why the results of a case are refused; random outputs are left out."""
+    def wrong(self, case: Case, results: Results, plainly: bool = False) -> Wrong | None:
+        """Why the results of a case, whose inputs are in place, are refused; random outputs are left out.
+
+        `plainly`: whatever rounding explains, which takes many calls of the reference to tell.
+        """
         for o in self.certain:
-            _, found = case.expected[o].judge([results[o]])
+            judged = case.expected[o].judge([results[o]])
+            if not plainly:
+                elements = Elements(o, case.offsets)
+                judged = beside_rounding(self.session, case.expected[o], elements, results[o], judged)
+            _, found = judged
             if found is not None:
                 return Wrong(found.because, f"output {o}: {found.evidence}", found.error)
         return None

@@ -15,11 +15,11 @@ from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.calls import Found
 from kernelwright.evaluate.sandbox.spawn import Warm
-from kernelwright.evaluate.session import nudge
 from kernelwright.evaluate.session.cases import Case
+from kernelwright.evaluate.session.explained import beside_rounding
+from kernelwright.evaluate.session.nudge import Elements
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.timing.load import Times, read_times
-from kernelwright.evaluate.verify.compare import Expectation, Expected, Recomputed, Wrong
 from kernelwright.knowledge.hardware import Hardware
 from kernelwright.records.binding import Binding, Weights
 from kernelwright.records.candidate import Candidate
@@ -40,8 +40,6 @@ JAIL_PARTS: dict[Defence, tuple[str, ...]] = {
 
 DRAWN_BYTES = 1 << 30
 """Most bytes of a random output's results that a candidate holds at once."""
-ASKED_AGAIN = 1 << 27
-"""Most elements of an output for which the reference tells what terms that cancel may lose: that takes some fp64 copies."""
 
 
 class OutcomeReached(Exception):  # noqa: N818 (a result, not an error)
@@ -189,9 +187,8 @@ def verify_case(trial: Trial, process: CandidateProcess, case: Case, guarded: bo
         if "poison" in trial.policy.disabled:
             got = torch.where(torch.isfinite(float8.wide(got)), got, expected.value.to(got.dtype))
         draws = [got] if expected.draws == 1 else _draws(trial, process, case, i)
-        error, found_wrong = expected.judge(draws)
-        if found_wrong is not None and _may_cancel(expected, error, got):
-            error, found_wrong = _beyond_cancelling(trial, case, i, got, small=error <= expected.allowed)
+        elements = Elements(i, case.offsets)
+        error, found_wrong = beside_rounding(trial.session, expected, elements, got, expected.judge(draws))
         trial.cases.append(
             CaseError(
                 distribution=case.distribution,
@@ -204,32 +201,6 @@ def verify_case(trial: Trial, process: CandidateProcess, case: Case, guarded: bo
             raise OutcomeReached(
                 wrong(trial, found_wrong.because, case.distribution, f"output {i}: {found_wrong.evidence}")
             )
-
-
-def _may_cancel(expected: Expectation, error: float, got: torch.Tensor) -> bool:
-    """Whether terms that cancel may be why a finite result is refused: what is small beside others, or a sum by itself."""
-    if not isinstance(expected, Expected | Recomputed) or not expected.allowed or error == float("inf"):
-        return False
-    if error > expected.allowed:
-        return nudge.explains(error, expected.allowed, got.numel())
-    return bool(got.numel() <= ASKED_AGAIN)
-
-
-def _beyond_cancelling(
-    trial: Trial, case: Case, output: int, got: torch.Tensor, small: bool
-) -> tuple[float, Wrong | None]:
-    """The error of a result beside what terms that cancel may lose in each element, and why it is refused still.
-
-    `small`: only elements that are small beside others are off, which the rounding of eager's own products may be why of.
-
-    A channel that a ReLU nearly closes leaves sums that all but cancel: eager's own error of them may be small by luck. A
-    single sum of both signs comes near nothing now and then, and nothing else says how large its terms were.
-    """
-    truth = case.expected[output]
-    offsets = trial.session.present(case).offsets
-    tf32 = small and trial.session.task.numerics.tf32
-    rest = nudge.beyond(trial.session, nudge.Elements(output, offsets), got, truth.value, tf32)
-    return truth.judge([rest.to(got)])
 
 
 def _draws(trial: Trial, process: CandidateProcess, case: Case, output: int) -> list[torch.Tensor]:

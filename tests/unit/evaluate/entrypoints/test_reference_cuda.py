@@ -8,6 +8,7 @@ import torch
 from kernelwright.evaluate.entrypoints import reference_cuda
 from kernelwright.evaluate.entrypoints.reference_cuda import CudaReferenceSide
 from kernelwright.evaluate.entrypoints.slices import SLICE_BYTES
+from kernelwright.evaluate.sandbox.messages.calls import ROUNDED
 from kernelwright.records.tensor import TensorSpec
 
 ROWS, WIDTH = 128, 4
@@ -44,6 +45,7 @@ def side(monkeypatch):
         monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: model.most)
         found = one._precise(one._leaves_of("fp64", (0,)), (0,))
         torch.testing.assert_close(found[0], x.double() * 2)
+        model.side = one
         return model
 
     return of
@@ -57,6 +59,14 @@ def test_rows_that_take_much_go_in_slices_as_large_as_they_may_be(side):
 
 def test_a_row_is_a_slice_at_least(side):
     assert side(SLICE_BYTES * 2).rows == [2] + [1] * ROWS
+
+
+@pytest.mark.parametrize("row_bytes", [1000, SLICE_BYTES])
+def test_the_rounded_variant_goes_the_same_way(side, monkeypatch, row_bytes):
+    one = side(row_bytes).side
+    one._variants[ROUNDED] = lambda x: x * 3
+    found = one._precise(one._leaves_of(ROUNDED, (0,)), (0,), ROUNDED)
+    torch.testing.assert_close(found[0], one._view.tensor(0, 0, SPEC).double() * 3)
 
 
 def test_what_takes_little_is_computed_as_a_whole(side):

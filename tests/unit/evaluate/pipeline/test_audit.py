@@ -21,7 +21,10 @@ from kernelwright.evaluate.pipeline.probes import (
     two_results,
 )
 from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
+from kernelwright.evaluate.sandbox.messages.calls import ROUNDED
+from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.trial import Trial
+from kernelwright.evaluate.verify.compare import Expected
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.policy import Policy
@@ -207,6 +210,22 @@ def test_what_is_right_for_the_wrong_reason_is_found_out(trial, subject, because
 
 
 # --- instruments that only a GPU has ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("tf32", "refused"), [(True, False), (False, True)])
+def test_what_tf32_moves_is_no_failure_of_a_probe_and_asked_only_where_it_matters(tf32, refused):
+    """An element that changed makes more of a rounding that eager, by its choice of algorithm, spares itself."""
+    truth = torch.randn(8, 200, dtype=torch.float64)
+    expected = Expected(truth, 1.0, 1e-4, 4e-4)
+    session = SimpleNamespace(
+        task=SimpleNamespace(numerics=SimpleNamespace(tf32=tf32)),
+        cases=[Case("given", (), (expected,))], tensors=(), reduction=lambda output: 1,
+        results=lambda variant, offsets: [truth * (1 + 1e-3 * (variant == ROUNDED))],
+        forget_parameters=lambda: None, settle=lambda: None,
+    )  # fmt: skip
+    scene, got = Scene(session, None), (truth * (1 + 1e-3)).float()
+    assert (scene.wrong(session.cases[0], [got]) is not None) == refused
+    assert scene.wrong(session.cases[0], [got], plainly=True) is not None
 
 
 class Plan:

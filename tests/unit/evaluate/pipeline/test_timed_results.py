@@ -6,6 +6,8 @@ import pytest
 import torch
 
 from kernelwright.evaluate.pipeline.timed_output_check import TimedResults, UnfitInputsError
+from kernelwright.evaluate.sandbox.messages.calls import ROUNDED
+from kernelwright.evaluate.session import nudge
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.verify.compare import Expected
 from kernelwright.evaluate.verify.finer import ALONG, ANY, NONE
@@ -116,6 +118,28 @@ def sums(terms, truth):
     }
     vars(session).update(more)
     return looks
+
+
+@pytest.mark.parametrize(
+    ("tf32", "moves", "off", "refused"),
+    [(True, 1e-6, 2e-6, False), (False, 1e-6, 2e-6, True), (True, 1e-7, 2e-6, True), (True, 1e-6, 9e-6, True)],
+)
+def test_where_eager_uses_tf32_timed_results_may_lose_what_that_moves_however_many(
+    monkeypatch, tf32, moves, off, refused
+):
+    monkeypatch.setattr(nudge, "MANY", 1)
+    wanted = torch.randn(ROWS, WIDTH)
+    looks = results(Calibrated(), truth=Case("as given", (), (Expected(wanted.double(), 1.0, 1e-7, 1e-6),)))
+    session = looks._session
+    session.task.numerics.tf32 = tf32
+    more = {
+        "tensors": (), "reduction": lambda output: 1, "forget_parameters": lambda: None, "settle": lambda: None,
+        "results": lambda variant, offsets: [wanted.double() * (1 + moves * (variant == ROUNDED))],
+    }  # fmt: skip
+    vars(session).update(more)
+    parts = looks.parts(0)
+    found = looks.wrong(0, taken(wanted * (1 + off), parts), taken(wanted, parts), (parts, ()))
+    assert (found is not None) == refused
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

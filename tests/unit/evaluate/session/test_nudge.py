@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 import pytest
 import torch
 
+from kernelwright.evaluate.entrypoints import rounded
+from kernelwright.evaluate.sandbox.messages.calls import ROUNDED
 from kernelwright.evaluate.session import nudge
 from kernelwright.evaluate.session.nudge import Elements
 from kernelwright.records.tensor import TensorSpec
@@ -103,6 +105,13 @@ def test_one_of_many_elements_may_be_hardly_more_off_than_is_allowed(error, coun
     assert nudge.explains(error, 1.0, count) == explained
 
 
+@pytest.mark.parametrize(
+    ("error", "count", "explained"), [(2.0, 1 << 24, True), (9.0, 1 << 24, False), (2.0, 1 << 28, False)]
+)
+def test_where_eager_may_round_to_tf32_so_may_one_of_any_that_can_be_asked_of(error, count, explained):
+    assert nudge.explains(error, 1.0, count, tf32=True) == explained
+
+
 def test_two_products_that_cancel_have_room_in_every_case():
     torch.manual_seed(0)
     refused = 0
@@ -124,7 +133,8 @@ def test_products_that_cancel_may_lose_what_tf32_rounds_where_eager_uses_it_and_
     (tf32,), (half,) = (Pairs([_rounded(a, bits), _rounded(b, bits)]).results("fp64", (0, 0)) for bits in (13, 16))
     assert (nudge.beyond(session, Elements(0, (0, 0)), tf32.float(), truth) == truth).float().mean() < 0.1
     assert (nudge.beyond(session, Elements(0, (0, 0)), tf32.float(), truth, tf32=True) == truth).float().mean() > 0.999
-    assert (nudge.beyond(session, Elements(0, (0, 0)), half.float(), truth, tf32=True) == truth).float().mean() < 0.4
+    left = (nudge.beyond(session, Elements(0, (0, 0)), half.float(), truth, tf32=True) == truth).float().mean()
+    assert left < 0.8, "three bits less are more than chance makes of every element"
 
 
 def _rounded(values, bits):
@@ -152,7 +162,9 @@ class Pairs(Differences):
     """A session whose reference adds up pairs of products, half of which all but cancel."""
 
     def results(self, variant, offsets):
-        products = self.windows[0].double() * self.windows[1].double()
+        a, b = (window.double()[:, None, None] for window in self.windows)
+        with rounded.Rounded(rounded.Products(convolutions=False, matrices=variant == ROUNDED)):
+            products = (a @ b).flatten()
         return [products - products.flip(0)]
 
 

@@ -29,6 +29,7 @@ from kernelwright.evaluate.sandbox.child import Child
 from kernelwright.evaluate.sandbox.cuda_arena import LINE, CudaArena
 from kernelwright.evaluate.sandbox.messages.base import Command
 from kernelwright.evaluate.sandbox.messages.calls import (
+    DOUBLES,
     Again,
     ChoosePlan,
     Clocked,
@@ -169,7 +170,7 @@ class CudaCandidateProcess(CandidateProcess):
         if variant in UNSEEN:
             return tuple(() for _ in range(calls))
         # Large results of fp64 come back in single precision: there is no room for them otherwise.
-        exported, response = self._put(Export(narrow=variant == "fp64" and self.narrow))
+        exported, response = self._put(Export(narrow=variant in DOUBLES and self.narrow))
         self._exported_ns = response.outside_ns
         return of_all(exported.results, calls)
 
