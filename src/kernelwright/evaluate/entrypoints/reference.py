@@ -200,7 +200,7 @@ class ReferenceSide:
         return Done()
 
     def prepare(self, command: messages.Prepare) -> messages.Prepared:
-        """Build a variant: `fp64` (and its rounded one), `compile` (at its first run), or `watch`: what `nodes` compute.
+        """Build a variant: `fp64` (and its rounded ones), `compile` (at its first run), or `watch`: what `nodes` compute.
 
         `watch fp64` does so in double precision.
         """
@@ -210,7 +210,8 @@ class ReferenceSide:
             exact = self._models[variant] = copy.deepcopy(model)._apply(double)
             if casts(self._graph):
                 exact.forward = unrounded(exact.forward, exact)
-            self._variants[messages.ROUNDED] = rounded(exact, exact, _may_round())
+            ways = {messages.ROUNDED: False, messages.CUT: True}
+            self._variants |= {name: rounded(exact, exact, _may_round(), cut) for name, cut in ways.items()}
         elif variant == "compile":
             self._variants[variant] = torch.compile(model)
         elif variant == "freeze":
@@ -342,8 +343,8 @@ class ReferenceSide:
         return self._variants[variant] if variant in self._variants else self._models[variant]
 
     def _module(self, variant: str) -> torch.nn.Module:
-        """Whose parameters a variant reads: compiled baselines have eager's, the rounded reference fp64's."""
-        return self._models.get("fp64" if variant == messages.ROUNDED else variant, self._models["eager"])
+        """Whose parameters a variant reads: compiled baselines have eager's, rounded references fp64's."""
+        return self._models.get("fp64" if variant in messages.DOUBLES else variant, self._models["eager"])
 
     def _window(self, view: ArenaView, offsets: Sequence[int]) -> list[object]:
         tensors = iter(enumerate(offsets))

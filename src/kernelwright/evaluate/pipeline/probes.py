@@ -83,7 +83,7 @@ class Scene:
     def wrong(self, case: Case, results: Results, plainly: bool = False) -> Wrong | None:
         """Why the results of a case, whose inputs are in place, are refused; random outputs are left out.
 
-        `plainly`: whatever rounding explains, which takes many calls of the reference to tell.
+        `plainly`: nothing is forgiven that rounding would explain, since that takes many calls of the reference to tell.
         """
         for o in self.certain:
             judged = case.expected[o].judge([results[o]])

@@ -110,13 +110,14 @@ class TimedResults:
         whole, pick = self._truth(tuple(offsets)).expected[output], partial(_picked, parts=parts, shape=got.shape)
         assert isinstance(whole, compare.Expected | exact.Stepped | exact.Unordered)
         truth = replace(whole, value=pick(whole.value))
-        _, found = truth.judge([got])
+        error, found = truth.judge([got])
         tf32, count = self._session.task.numerics.tf32, whole.value.numel()
         if not found or not isinstance(truth, compare.Expected) or not truth.allowed:
             return found
         if not nudge.explains(found.error, truth.allowed, count, tf32):
             return found
         elements = nudge.Elements(output, tuple(offsets), pick)
+        tf32 = tf32 and error <= nudge.HARDLY * truth.allowed
         rest = nudge.beyond(self._session, elements, got, truth.value, tf32)
         # Few neighbours that cancel have no magnitude of their own; an average of too few terms is still one.
         fine = replace(truth.finer, local=float("inf")) if count <= nudge.FEW else truth.finer

@@ -21,9 +21,9 @@ def beside_rounding(
 ) -> Judged:
     """The same of what rounding leaves unexplained of a result; the inputs of its case are in place."""
     error, found = judged
-    tf32 = session.task.numerics.tf32
-    if found is None or not _may_explain(expected, error, got, tf32):
+    if found is None or not _may_explain(expected, error, got, session.task.numerics.tf32):
         return judged
+    tf32 = session.task.numerics.tf32 and error <= nudge.HARDLY * expected.allowed
     return expected.judge([nudge.beyond(session, elements, got, expected.value, tf32).to(got)])
 
 

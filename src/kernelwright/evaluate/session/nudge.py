@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import torch
 
 from kernelwright.evaluate import pieces
-from kernelwright.evaluate.sandbox.messages.calls import ROUNDED
+from kernelwright.evaluate.sandbox.messages.calls import CUT, ROUNDED
 from kernelwright.evaluate.verify import compare
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
@@ -119,17 +119,20 @@ def _moves(session: Nudgeable, elements: Elements, value: torch.Tensor, epsilon:
     return found
 
 
-def _moves_rounded(session: Nudgeable, elements: Elements, value: torch.Tensor) -> torch.Tensor:
-    """How far each element may move where the factors of its products are rounded to TF32: the root of all tries' squares.
+def _rounded(session: Nudgeable, elements: Elements, truth: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Between which values each element lies where the factors of its products are rounded to TF32.
 
-    That is more than any of them, and several times their deviation: of 2^24 elements one errs by five times that, and the
-    tries of some others are all small by chance.
+    What is cut off everywhere moves a sum of one sign one way alone, and by far more than chance does. Chance moves it by
+    the root of all tries' squares at most: of 2^24 elements one errs by five times their deviation, and the tries of some
+    others are all small by chance.
     """
-    squares = torch.zeros_like(value)
+    cut = elements.pick(session.results(CUT, elements.offsets)[elements.output]).double()
+    cut, squares = torch.where(cut.isfinite(), cut, truth), torch.zeros_like(truth)
     for _ in range(TRIES_OF_MANY):
         there = elements.pick(session.results(ROUNDED, elements.offsets)[elements.output])
-        squares += (there.double() - value).square_()
-    return squares.sqrt_()
+        squares += (there.double() - truth).nan_to_num_(0.0, 0.0, 0.0).square_()
+    free = squares.sqrt_()
+    return torch.minimum(cut, truth) - free, torch.maximum(cut, truth) + free
 
 
 def beyond(
@@ -144,19 +147,18 @@ def beyond(
     terms cancel, which of them is rounded up decides what is left.
     """
     truth, epsilon = value.double(), min(torch.finfo(got.dtype).eps, EPSILON["float32"])
-    if not tf32:
-        return _without(got, truth, room(session, elements, truth, epsilon))
-    free = _moves_rounded(session, elements, truth)
-    rest = _without(got, truth, free)
+    low, high = _rounded(session, elements, truth) if tf32 else (truth, truth)
+    rest = _without(got, truth, low, high)
     if torch.equal(rest, truth):
         return rest
-    return _without(got, truth, torch.maximum(free, room(session, elements, truth, epsilon)))
+    free = room(session, elements, truth, epsilon)
+    return _without(got, truth, torch.minimum(low, truth - free), torch.maximum(high, truth + free))
 
 
-def _without(got: torch.Tensor, truth: torch.Tensor, free: torch.Tensor) -> torch.Tensor:
-    """The result, made true where its error is no more than `free`; a NaN stays: it is not more than anything, nor less."""
-    mine = got.double().to(free.device)
-    return torch.where((mine - truth).abs() - free <= 0, truth, mine)
+def _without(got: torch.Tensor, truth: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
+    """The result, made true where it lies between two bounds; a NaN lies nowhere."""
+    mine = got.double().to(truth.device)
+    return torch.where((low <= mine) & (mine <= high), truth, mine)
 
 
 @contextmanager

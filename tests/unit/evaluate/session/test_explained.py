@@ -4,7 +4,6 @@ The network is what was refused on a GPU, made small: eager does not round the f
 channels, and does those of its last; a candidate rounds both.
 """
 
-import random
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +12,7 @@ from torch.nn import Conv2d
 from torch.nn.functional import conv2d, silu
 
 from kernelwright.evaluate.entrypoints.rounded import Products, Rounded
-from kernelwright.evaluate.sandbox.messages.calls import ROUNDED
+from kernelwright.evaluate.sandbox.messages.calls import CUT, ROUNDED
 from kernelwright.evaluate.session import nudge
 from kernelwright.evaluate.session.explained import beside_rounding
 from kernelwright.evaluate.session.nudge import Elements
@@ -30,7 +29,6 @@ def chance():
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    random.seed(0)
     yield
     torch.set_num_threads(threads)
 
@@ -98,9 +96,9 @@ class Case:
     def results(self, variant, offsets):
         self.asked.append(variant)
         precise = [t.double() for t in self.windows]
-        if variant != ROUNDED:
+        if variant not in (ROUNDED, CUT):
             return [net(precise, whole, whole)]
-        with Rounded(Products(convolutions=True, matrices=False)):
+        with Rounded(Products(convolutions=True, matrices=False), cut=variant == CUT):
             return [net(precise, whole, whole)]
 
     def forget_parameters(self):
@@ -180,3 +178,13 @@ def test_an_error_far_beyond_what_is_allowed_is_not_asked_of(case):
     case.asked.clear()
     assert case.judged(net(case.windows, nearest, nearest) + 1)[1] is not None
     assert not case.asked
+
+
+def test_of_positive_terms_what_cutting_off_loses_is_room_in_its_own_direction_alone():
+    windows = [torch.rand(1, 3, SIDE, SIDE), torch.rand(WIDTH, 3, 3, 3) / 5, torch.rand(WIDTH)]
+    case = Case([*windows, torch.rand(4, WIDTH, 1, 1) / 12, torch.rand(4)], net_of=cut)
+    for honest in (nearest, cut):
+        assert case.judged(net(case.windows, honest, honest))[1] is None
+    assert case.judged(net(case.windows, bfloat16, bfloat16))[1] is not None
+    larger = 2 * case.truth - net(case.windows, cut, cut)
+    assert case.judged(larger.float())[1] is not None

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from kernelwright.evaluate.entrypoints import rounded
-from kernelwright.evaluate.sandbox.messages.calls import ROUNDED
+from kernelwright.evaluate.sandbox.messages.calls import CUT, ROUNDED
 from kernelwright.evaluate.session import nudge
 from kernelwright.evaluate.session.nudge import Elements
 from kernelwright.records.tensor import TensorSpec
@@ -137,6 +137,14 @@ def test_products_that_cancel_may_lose_what_tf32_rounds_where_eager_uses_it_and_
     assert left < 0.8, "three bits less are more than chance makes of every element"
 
 
+def test_a_result_that_rounding_makes_infinite_gives_no_room():
+    session = Pairs([torch.ones(4), torch.ones(4)])
+    session.results = lambda variant, offsets: [torch.full((4,), float("inf") if variant != "fp64" else 1.0).double()]
+    got, truth = torch.tensor([1.0, 2.0, 3.0, float("nan")]), torch.ones(4)
+    rest = nudge.beyond(session, Elements(0, (0, 0)), got, truth, tf32=True)
+    assert rest[:3].tolist() == got[:3].tolist() and rest[3].isnan()
+
+
 def _rounded(values, bits):
     """To nearest, without so many of the last bits of the significand."""
     whole = values.view(torch.int32) + (1 << (bits - 1))
@@ -163,7 +171,7 @@ class Pairs(Differences):
 
     def results(self, variant, offsets):
         a, b = (window.double()[:, None, None] for window in self.windows)
-        with rounded.Rounded(rounded.Products(convolutions=False, matrices=variant == ROUNDED)):
+        with rounded.Rounded(rounded.Products(False, matrices=variant in (ROUNDED, CUT)), cut=variant == CUT):
             products = (a @ b).flatten()
         return [products - products.flip(0)]
 

@@ -92,6 +92,8 @@ CASES = {
     "brain": ("F.gelu(x) * 2", "x", f"{X}.bfloat16()", {}),
 }
 
+LARGEST = {"grid": "persistent", "block_m": 128, "block_n": 256, "block_k": 64, "warps": 8, "stages": 5}
+"""Tiles of which shared memory holds few slices."""
 ALIKE = ("mse_pipelined", "layer_norm_backwards", "half", "gelu")
 """Cases of which another in every run has nearly the same text."""
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples").glob("*.py"))
@@ -138,9 +140,10 @@ def compiled(request, tmp_path_factory):
     for name, (forward, inputs) in PROGRAMS.items():
         task = case(model(forward, inputs), name, "cuda").task
         design = triton_design(task)
-        grids = [o.name for o in design.space.options if o.name.endswith("grid")] if "that stay" in name else []
-        schedule = design.default.model_copy(update=dict.fromkeys(grids, "persistent"))
-        candidate = design.write(schedule).at(())
+        changed = LARGEST if "that stay" in name else {}
+        names = [o.name for o in design.space.options]
+        update = {n: value for n in names for word, value in changed.items() if n.endswith(word)}
+        candidate = design.write(design.default.model_copy(update=update)).at(())
         asked[name] = [candidate.model_dump(mode="json"), task.model_dump(mode="json")]
     (folder / "asked.json").write_text(json.dumps({name: asked[name] for name in asked if name in chosen}))
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}

@@ -129,9 +129,9 @@ class TakeParameters(Command[Done]):
     offsets: Offsets
 
 
-ROUNDED = "tf32 fp64"
-"""The variant of the reference in double precision that rounds the factors of products to TF32, each time in another way."""
-DOUBLES = ("fp64", ROUNDED)
+ROUNDED, CUT = "tf32 fp64", "cut fp64"
+"""The reference in double precision with the factors of products rounded to TF32: up or down by chance, or towards zero."""
+DOUBLES = ("fp64", ROUNDED, CUT)
 """Variants that are one model in double precision."""
 WITHOUT_KERNELS = "without kernels"
 """The variant of an interpreted candidate whose launches do nothing."""
@@ -262,7 +262,7 @@ class Prepared(Reply):
 
 
 class Prepare(Command[Prepared]):
-    """Build a variant of the reference: `fp64` and `tf32 fp64`, a baseline, or `watch`, which tells what `nodes` compute."""
+    """Build a variant of the reference: `fp64` with its rounded ones, a baseline, or `watch`: what `nodes` compute."""
 
     kind: Literal["prepare"] = "prepare"
     variant: str

@@ -72,6 +72,8 @@ def _rows(row: int, item_bytes: int) -> int:
 def _alike(node: Reduce, last: int, reads: Sequence[Element], size: Callable[[int], int]) -> bool:
     """Whether all that is read lies along both axes, innermost, and nothing else hangs on them."""
     ends, sizes = (Index(node.over[0]), Index(last)), (size(node.over[0]), size(last))
+    inner = {last, *node.over}
     plain = all(e.inside is None and e.index[-2:] == ends and e.sizes[-2:] == sizes for e in reads)
+    plain = plain and not any(inner & i.axes for e in reads for i in e.index[:-2])
     rest = transform(node.arg, lambda n: Const(0.0) if isinstance(n, Element) and n in reads else n)
-    return plain and bool(reads) and not rest.axes & {last, *node.over}
+    return plain and bool(reads) and not rest.axes & inner

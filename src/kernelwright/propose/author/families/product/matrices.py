@@ -7,7 +7,7 @@ from kernelwright.propose.author.families.product.plan import Product, bare
 from kernelwright.propose.author.plan.expr import Element, Expr, Index
 from kernelwright.propose.author.plan.plan import Tensor
 
-ITEM_BYTES = 2
+HALF_BYTES = 2
 """Of a number of half precision."""
 LINE_BYTES = 16
 """What the bytes of a row must be a multiple of."""
@@ -36,7 +36,7 @@ def matrices(plan: Product) -> tuple[Matrix, Matrix, Matrix] | None:
     found = left, Matrix(right.tensor, right.shape, not right.turned), Matrix(root.tensor, shape)
     return (
         found
-        if all(m.tensor.dtype == plan.number and m.shape[1] * ITEM_BYTES % LINE_BYTES == 0 for m in found)
+        if all(m.tensor.dtype == plan.number and m.shape[1] * HALF_BYTES % LINE_BYTES == 0 for m in found)
         else None
     )
 

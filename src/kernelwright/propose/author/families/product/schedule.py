@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from kernelwright.propose.author.families.product.matrices import ITEM_BYTES, Matrix, matrices
+from kernelwright.propose.author.families.product.matrices import HALF_BYTES, Matrix, matrices
 from kernelwright.propose.author.families.product.packing import AS_IT_IS, FORMS, Form, Packing, narrow, packing
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.schedule.space import Option, Setting
@@ -134,8 +134,9 @@ def stages_that_fit(plan: Product, schedule: ProductSchedule) -> int:
     """As many stages as shared memory has room for."""
     room = SHARED_BYTES
     if matrices_of(plan, schedule):
-        # Half of a tile is stored from there while the next one's slices come.
-        room = BLOCK_BYTES - schedule.block_m * schedule.block_n // 2 * ITEM_BYTES
+        # Half of a tile is stored from there while the next one's slices come; what it meets is laid out there, too.
+        halves = 1 if plan.root.expr == plan.node else 2
+        room = BLOCK_BYTES - halves * schedule.block_m * schedule.block_n // 2 * HALF_BYTES
     return max(1, min(schedule.stages, room // slice_bytes(plan, schedule)))
 
 
