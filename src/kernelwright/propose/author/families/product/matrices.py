@@ -34,11 +34,8 @@ def matrices(plan: Product) -> tuple[Matrix, Matrix, Matrix] | None:
         return None
     # Of a right factor the depth is above as a rule.
     found = left, Matrix(right.tensor, right.shape, not right.turned), Matrix(root.tensor, shape)
-    return (
-        found
-        if all(m.tensor.dtype == plan.number and m.shape[1] * HALF_BYTES % LINE_BYTES == 0 for m in found)
-        else None
-    )
+    fit = all(m.tensor.dtype == plan.number and m.shape[1] * HALF_BYTES % LINE_BYTES == 0 for m in found)
+    return found if fit else None
 
 
 def _factor(plan: Product, factor: Expr, side: tuple[int, ...]) -> Matrix | None:

@@ -1,15 +1,14 @@
 """A product of half precision by programs that stay: each makes one tile after another, of slices that the hardware copies.
 
 While a tile is stored, slices of the next one are under way, since both loops are flattened into one. A tile is stored by
-halves, which leaves shared memory for one more slice. A program of Hopper's is alone on its multiprocessor then. (Measured on
-an H200, 8192 by 4096 by 8192: 1.04 times as fast as a program for each tile; without the halves slower than that.)
+halves, which leaves shared memory for one more slice. A program of Hopper's is alone on its multiprocessor then. Why it is so,
+docs/log.md says (2026-11-28): of 56 such kernels on an H200 this one is the fastest.
 """
 
 from kernelwright.propose.author.families.family import Text
 from kernelwright.propose.author.families.product.matrices import Matrix
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.families.product.schedule import ProductSchedule, stages_that_fit
-from kernelwright.propose.author.plan.expr import Const, Element, transform, walk
 from kernelwright.propose.author.source.scope import Names
 from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
 from kernelwright.propose.author.source.triton_helpers import helpers_in
@@ -42,11 +41,7 @@ class _Persistent:
         self.plan, self.part, self.found = plan, plan.part, found
         self.writer = Writer("    ")
         _, self.row_count, self.column_count, self.depth = plan.extents
-        after = transform(plan.root.expr, lambda e: Const(0.0) if e == plan.node else e)
-        names = {e.name for e in walk(after) if isinstance(e, Element)}
-        self.others = [t for key, t in self.part.tensors.items() if key in names]
-        """What is read beside the factors."""
-        taken = {t.identifier for t in (*self.others, *self.part.writes)}
+        taken = {t.identifier for t in (*plan.beside, *self.part.writes)}
         self.names = Names({*WORDS, *taken})
         self.rows = Group(plan.rows, "row", "in_rows" if self.row_count % schedule.block_m else "")
         self.columns = Group(plan.columns, "column", "in_columns" if self.column_count % schedule.block_n else "")
@@ -65,7 +60,7 @@ class _Persistent:
         return [
             f"{name}[(min({tiles}, _multiprocessors({out.tensor.identifier})),)](",
             *(f"    {one}," for one in maps),
-            *([f"    {', '.join(t.identifier for t in self.others)},"] if self.others else []),
+            *([f"    {', '.join(t.identifier for t in self.plan.beside)},"] if self.plan.beside else []),
             f"    {sizes},",
             f"    num_warps={prefix}WARPS, num_stages={prefix}STAGES,",
             ")",
@@ -75,7 +70,7 @@ class _Persistent:
         w = self.writer
         w.line("@triton.jit")
         with w.block(f"def {name}(", "):"):
-            for parameter in (*MAPS, *(f"{t.identifier}_ptr" for t in self.others)):
+            for parameter in (*MAPS, *(f"{t.identifier}_ptr" for t in self.plan.beside)):
                 w.line(f"{parameter},")
             for size in SIZES:
                 w.line(f"{size}: tl.constexpr,")

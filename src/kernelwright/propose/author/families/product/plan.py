@@ -9,7 +9,18 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kernelwright.propose.author.families.family import Match
-from kernelwright.propose.author.plan.expr import Call, Element, Expr, Order, Reduce, Scan, filled, transform, walk
+from kernelwright.propose.author.plan.expr import (
+    Call,
+    Const,
+    Element,
+    Expr,
+    Order,
+    Reduce,
+    Scan,
+    filled,
+    transform,
+    walk,
+)
 from kernelwright.propose.author.plan.plan import HEAVY, Tensor
 from kernelwright.propose.author.plan.program import Part, Root, heavies
 from kernelwright.records.graph import Ref
@@ -83,6 +94,13 @@ class Product:
         """Floating tensors that the factors are read from."""
         read = [self.part.argument(e) for f in (self.left, self.right) for e in walk(f) if isinstance(e, Element)]
         return [t for t in read if t.dtype in ("float32", "float16", "bfloat16")]
+
+    @property
+    def beside(self) -> list[Tensor]:
+        """Tensors that are read for what becomes of the product."""
+        after = [transform(end, lambda e: Const(0.0) if e == self.node else e) for end in self.ends]
+        names = {e.name for e in walk(*after) if isinstance(e, Element)}
+        return [t for name, t in self.part.tensors.items() if name in names]
 
     @property
     def number(self) -> str:

@@ -13,7 +13,7 @@ from kernelwright.propose.author.families.product.schedule import (
     packing_of,
     stages_that_fit,
 )
-from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, transform, walk
+from kernelwright.propose.author.plan.expr import Call, Element, Expr, walk
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.program import Part
 from kernelwright.propose.author.source.scope import Names
@@ -94,11 +94,7 @@ class _Kernel:
 
     def _reads(self) -> list[Tensor]:
         """The tensors that the kernel itself reads."""
-        if self.packing is None:
-            return self.part.reads
-        after = [transform(end, lambda e: Const(0.0) if e == self.plan.node else e) for end in self.plan.ends]
-        names = {e.name for e in walk(*after) if isinstance(e, Element)}
-        return [*self.packing.made, *(t for name, t in self.part.tensors.items() if name in names)]
+        return self.part.reads if self.packing is None else [*self.packing.made, *self.plan.beside]
 
     def launch(self, name: str, prefix: str) -> list[str]:
         pointers = ", ".join([t.identifier for t in self.tensors] + [self.scales] * bool(self.scales))
