@@ -163,7 +163,7 @@ def one_field(found: dict[str, Any]) -> str:
     ]
     versions = ", ".join(f"{name} {found['versions'][name]}" for name in ("python", "torch", "triton", "driver"))
     commits = Counter(row.get("commit", found["commit"]) for row in found["rows"]).most_common()
-    states = ", ".join(f"{count} tasks at commit `{commit}`" for commit, count in commits)
+    states = ", ".join(f"{count} task{'s' * (count > 1)} at commit `{commit}`" for commit, count in commits)
     told = f"{found['device']}; numerics as-is; {versions}; {states}, {found['date']}."
     return "\n".join([*lines, "", told])
 

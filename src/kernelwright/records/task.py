@@ -67,6 +67,11 @@ class Target(Record):
         """What a person calls it: the kind, or the device or architecture that is not here."""
         return self.kind if self.present else self.device or self.arch
 
+    @property
+    def capability(self) -> int:
+        """Compute capability of an NVIDIA architecture, such as 90; of another kind 0."""
+        return int("".join(filter(str.isdigit, self.arch)) or 0) if self.kind == "cuda" else 0
+
     def identity_fields(self) -> dict[str, JsonValue]:
         """Every field; the device only where one was named."""
         fields: dict[str, JsonValue] = self.model_dump(mode="json")

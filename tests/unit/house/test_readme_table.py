@@ -96,7 +96,7 @@ def test_passes_over_the_field_become_a_table_by_family(script, tmp_path):
     assert "| **all operators** | 2 | 2 | 2.00× | 1.73× | 1.00× | 1 | 1 | 0 | 97% | 75 |" in text
     assert "| **all chains** | 2 | 1 | 0.50× | 0.50× | 0.50× | 0 | 0 | 1 |  |  |" in text
     assert "a GPU; numerics as-is; python 3, torch 2, triton 1, driver 9; " in text
-    assert "; 3 tasks at commit `abc`, 1 tasks at commit `abd`, today." in text
+    assert "; 3 tasks at commit `abc`, 1 task at commit `abd`, today." in text
 
 
 def test_an_unknown_field_is_refused(script, tmp_path):

@@ -54,6 +54,8 @@ def test_a_target_is_called_what_it_is_for():
     assert Target(kind="cpu", arch="native", present=True).name == "cpu"
     assert Target(kind="cuda", arch="sm_90", present=True).name == "cuda"
     assert Target(kind="cuda", arch="sm_90", present=False).name == "sm_90"
+    assert Target(kind="cuda", arch="sm_120", present=True).capability == 120
+    assert Target(kind="hip", arch="gfx942", present=False).capability == 0
 
 
 def test_a_comparison_is_found_by_its_baseline():

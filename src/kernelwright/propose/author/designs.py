@@ -32,6 +32,8 @@ from kernelwright.records.task import Task
 
 DOUBLES = 4096
 """Pairs of changes that are estimated."""
+HOPPER = 90
+"""Compute capability from which on the hardware itself copies blocks of a matrix (TMA)."""
 
 
 @dataclass(frozen=True)
@@ -140,12 +142,13 @@ def _program(task: Task) -> Design:
     space = _among(schedules.space(), precisions)
     first = {n: p[0] for n, p in precisions.items() if n in space.by_name}
     default = plain = schedules.default.model_copy(update=first)
+    copied = task.target.capability >= HOPPER
     for prefix, kernel in schedules.pairs():
         if isinstance(kernel.plan, Product):
             allowed = space.by_name[f"{prefix}precision"].values if kernel.plan.precise else ()
             unscaled = [p for p in allowed if p not in SCALED]
-            default = _cheapest(default, prefix, product_starts(kernel.plan, allowed), schedules)
-            plain = _cheapest(plain, prefix, product_starts(kernel.plan, unscaled), schedules)
+            default = _cheapest(default, prefix, product_starts(kernel.plan, allowed, copied), schedules)
+            plain = _cheapest(plain, prefix, product_starts(kernel.plan, unscaled, copied), schedules)
 
     def write(schedule: Any) -> Candidate:  # noqa: ANN401  the record is made for the program
         return write_program(task, program, TRITON, schedule)

@@ -210,6 +210,36 @@ def test_no_early_try_of_a_product_has_more_sums_than_registers():
     assert max(sums) <= 128, tried
 
 
+def half_product(arch, epilogue="", size=4096):
+    inputs = f"*[torch.empty({size}, {size}, dtype=torch.half, device='meta')] * 2"
+    task = case(model(f"x @ w{epilogue}", inputs, arguments="x, w"), "product", "cuda").task
+    return triton_design(task.model_copy(update={"target": task.target.model_copy(update={"arch": arch})}))
+
+
+@pytest.mark.parametrize(
+    ("arch", "epilogue", "size", "grid"),
+    [
+        ("sm_90", "", 4096, "persistent"), ("sm_100", "", 4096, "persistent"), ("sm_80", "", 4096, "tiles"),
+        ("sm_90", " + 1", 4096, "tiles"), ("sm_90", "", 2048, "tiles"),
+    ],
+)  # fmt: skip
+def test_programs_stay_for_large_products_of_half_precision_where_the_hardware_copies_blocks(
+    arch, epilogue, size, grid
+):
+    design = half_product(arch, epilogue, size)
+    assert design.default.grid == grid
+    assert "persistent" in design.space.by_name["grid"].values
+
+
+@pytest.mark.parametrize(
+    ("last", "batch", "rows"), [(4095, 128, 256), (4095, 8, 64), (4092, 128, 256), (4088, 128, 64)]
+)
+def test_a_program_takes_more_rows_where_lines_begin_within_a_sector_and_rows_are_many(last, batch, rows):
+    inputs = f"torch.empty({batch}, 4096, {last}, device='meta')"
+    start = triton_design(case(model("x.sum(1)", inputs), "sum", "cuda").task).default
+    assert (getattr(start, "k0_rows", 0) or start.rows) == rows
+
+
 @pytest.mark.parametrize(("size", "first", "last"), [(2048, "fp16x3", "bf16x6"), (64, "bf16x6", None)])
 def test_a_large_product_begins_in_scaled_float16_and_one_try_is_without(size, first, last):
     inputs = f"torch.empty({size}, {size}, device='meta'), torch.empty({size}, {size}, device='meta')"

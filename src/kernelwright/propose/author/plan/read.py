@@ -10,7 +10,6 @@ task is refused, since the view would see the new values too.
 """
 
 import math
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import prod
@@ -161,7 +160,7 @@ def _refs(value: Literal) -> list[Ref]:
 
 def _float8(target: Target) -> bool:
     """NVIDIA's from compute capability 8.9 on. AMD's numbers of eight bits are others, or not in Triton for all devices."""
-    return target.kind == "cuda" and int(re.sub(r"\D", "", target.arch) or 0) >= 89
+    return target.capability >= 89
 
 
 class _Reader:

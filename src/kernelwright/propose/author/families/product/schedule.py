@@ -94,10 +94,14 @@ def product_space(plan: Product) -> list[Option]:
     return options
 
 
-def product_starts(plan: Product, precisions: Sequence[Setting]) -> list[dict[str, Setting]]:
-    """What of the default schedule may be otherwise before anything is measured: an estimate chooses."""
+def product_starts(plan: Product, precisions: Sequence[Setting], copied: bool) -> list[dict[str, Setting]]:
+    """What of the default schedule may be otherwise before anything is measured: an estimate chooses.
+
+    Programs that stay are a start where the hardware copies blocks (`copied`).
+    """
     if not plan.precise:
-        return [{"packed": packed} for packed in (False, True)]
+        ways: list[dict[str, Setting]] = [{"packed": False}, {"packed": True}, {"grid": "persistent"}]
+        return ways if copied and matrices(plan) else ways[:2]
     found: list[dict[str, Setting]] = []
     for precision in precisions:
         if precision == "fp16x3" and plan.extents[-1] < FEW_TERMS:

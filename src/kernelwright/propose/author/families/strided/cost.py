@@ -4,14 +4,12 @@ from math import prod
 
 from kernelwright.propose.author.families.strided.outer import row_tiles
 from kernelwright.propose.author.families.strided.plan import Strided, stride
-from kernelwright.propose.author.families.strided.schedule import LANES, StridedSchedule, block_of, that_fits
+from kernelwright.propose.author.families.strided.schedule import LANES, SECTOR, StridedSchedule, block_of, that_fits
 from kernelwright.propose.author.plan.expr import Element, Expr, Reduce
 from kernelwright.records.tensor import ITEM_BYTES
 
 BYTES_US = 4.0e6
 """Bytes that memory gives in a microsecond."""
-SECTOR = 32
-"""Bytes that memory hands out at least."""
 LAUNCH_US, TURN_US = 2.5, 0.3
 """Of a launch, and of one program after another in the same place."""
 MULTIPROCESSORS, THREADS, BLOCKS = 132, 2048, 32
