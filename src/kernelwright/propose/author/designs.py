@@ -163,9 +163,15 @@ def _cheapest(schedule: Any, prefix: str, ways: Sequence[dict[str, Setting]], sc
 
 
 def _precisions(task: Task, kernel: Kernel) -> tuple[str, ...]:
-    """How a kernel may make float32 products, the usual way first.
+    """How a kernel may make float32 products, the usual way first. AMD's compiler has none in three of TF32."""
+    ways = _usual_precisions(task, kernel)
+    return tuple(way for way in ways if way != "tf32x3") if task.target.kind == "hip" else ways
 
-    Triton's interpreter has none in several bfloat16 numbers. Three of them keep about sixteen bits, which is enough where
+
+def _usual_precisions(task: Task, kernel: Kernel) -> tuple[str, ...]:
+    """The same wherever Triton is.
+
+    Its interpreter has no products in several bfloat16 numbers. Three of them keep about sixteen bits, which is enough where
     PyTorch itself rounds the factors to TF32's eleven. Attention has all of float32: six products of bfloat16 were 1.4 times
     as fast as three of TF32 there (docs/log.md, 2026-11-27).
     """

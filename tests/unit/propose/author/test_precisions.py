@@ -6,10 +6,11 @@ import pytest
 from author_cases import case, model
 
 from kernelwright.errors import ProposeError
-from kernelwright.propose.author.designs import DESIGNS, _precisions
+from kernelwright.propose.author.designs import DESIGNS, _precisions, triton_design
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.records.graph import Ref
 from kernelwright.records.numerics import Numerics
+from kernelwright.records.task import Target
 
 
 class Plan(Product):
@@ -27,7 +28,7 @@ def first(op, plan, present=True, tf32=True, **flags):
     node = SimpleNamespace(op=op, argument=lambda name: Ref(ref="filter") if name == "weight" else None)
     numerics = Numerics(flags={"cudnn.allow_tf32": True, **flags}, tf32=tf32)
     task = SimpleNamespace(
-        target=SimpleNamespace(present=present), graph=SimpleNamespace(nodes=[node]), numerics=numerics
+        target=SimpleNamespace(present=present, kind="cuda"), graph=SimpleNamespace(nodes=[node]), numerics=numerics
     )
     return _precisions(task, SimpleNamespace(plan=plan))[0]
 
@@ -75,3 +76,12 @@ def test_a_device_without_the_instruction_leaves_it_to_pytorch(kind, arch):
 def test_cpp_has_no_numbers_of_eight_bits():
     with pytest.raises(ProposeError, match="float8_e4m3fn"):
         rows_of_eight_bits("cpu", "native")
+
+
+@pytest.mark.parametrize("present", [True, False])
+@pytest.mark.parametrize("forward", ["x @ x", "F.scaled_dot_product_attention(x[None], x[None], x[None])"])
+def test_products_for_amd_are_in_no_precision_that_its_compiler_lacks(forward, present):
+    task = case(model(forward, "torch.randn(64, 64)"), "t", "cuda").task
+    elsewhere = Target(kind="hip", arch="gfx942", present=present)
+    tries = triton_design(task.model_copy(update={"target": elsewhere})).tries(6)
+    assert {one.precision for one in tries} <= ({"ieee", "bf16x6", "fp16x3"} if present else {"ieee"})

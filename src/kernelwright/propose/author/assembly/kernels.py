@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from kernelwright.errors import ProposeError
+from kernelwright.knowledge.hardware import architectures, hardware
 from kernelwright.propose.author.assembly.folded import folded
 from kernelwright.propose.author.assembly.moments import (
     Stretches,
@@ -36,10 +37,10 @@ from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, In
 from kernelwright.propose.author.plan.lower import identifiers
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.propose.author.plan.positions import plus, times, within
-from kernelwright.propose.author.plan.program import Kernel, Part, Root, Step, heavies
+from kernelwright.propose.author.plan.program import SHARED_BYTES, Kernel, Part, Root, Step, heavies
 from kernelwright.propose.author.plan.settle import Settler
 from kernelwright.propose.author.plan.sides import sides
-from kernelwright.records.task import Task
+from kernelwright.records.task import Target, Task
 from kernelwright.records.tensor import DType
 
 MOST_KERNELS = 1024
@@ -145,7 +146,11 @@ class Kernels:
         return replaced(root.expr, changed)
 
     def _part(self, *roots: Root) -> Part:
-        return Part(roots, {a: self.settler.size(a) for r in roots for a in r.every_axis}, dict(self.tensors))
+        return self._of(roots, dict(self.tensors))
+
+    def _of(self, roots: tuple[Root, ...], tensors: dict[str, Tensor]) -> Part:
+        sizes = {a: self.settler.size(a) for r in roots for a in r.every_axis}
+        return Part(roots, sizes, tensors, _shared_bytes(self.task.target))
 
     def _moments(self, node: Reduce, of_root: tuple[int, ...], expr: Expr) -> bool:
         """Whether the sum and the squared distances from its mean are now made of those of stretches, read once."""
@@ -277,7 +282,7 @@ class Kernels:
         element, tensor = self._room("result", node, order)
         root = Root(tensor, tuple(a for i in element.index for a in i.axes), node)
         tensors = self.tensors | {t.name: t for t in more}
-        family, match = self._asked(Part((root,), {a: self.settler.size(a) for a in root.every_axis}, tensors))
+        family, match = self._asked(self._of((root,), tensors))
         return 0.0 if match.plan is None else family.cost(match.plan, family.default(match.plan))
 
     def _shared_out(self, node: Reduce, axes: Sequence[int]) -> Expr:
@@ -330,3 +335,8 @@ def replaced(expr: Expr, changed: Mapping[str, Expr]) -> Expr:
         return done[node.key]
 
     return visit(expr)
+
+
+def _shared_bytes(target: Target) -> int:
+    """Most shared memory that a block may have there; sm_90's where no sheet has the architecture."""
+    return hardware(target.arch).shared_bytes_block if target.arch in architectures() else SHARED_BYTES

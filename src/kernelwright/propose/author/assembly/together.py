@@ -1,10 +1,11 @@
 """Kernels that reduce the same rows become one with several results: what they share is read and reduced once."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kernelwright.propose.author.families.family import Family
 from kernelwright.propose.author.plan.expr import Order, Reduce, Scan
-from kernelwright.propose.author.plan.program import Kept, Kernel, Part, Step
+from kernelwright.propose.author.plan.program import Kept, Kernel, Step
 
 
 def together(steps: Sequence[Step], families: Sequence[Family]) -> list[Step]:
@@ -50,7 +51,7 @@ def _united(first: Kernel, second: Kernel, families: Sequence[Family]) -> Kernel
     if not _reductions(first) & _reductions(second):
         return None
     family = next(f for f in families if f.name == second.family)
-    part = Part(roots, {**first.part.sizes, **second.part.sizes}, tensors)
+    part = replace(first.part, roots=roots, sizes={**first.part.sizes, **second.part.sizes}, tensors=tensors)
     match = family.match(part)
     return Kernel(family.name, part, match.plan) if match is not None and match.plan is not None else None
 

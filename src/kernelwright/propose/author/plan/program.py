@@ -9,6 +9,9 @@ from kernelwright.propose.author.plan.expr import Element, Expr, Index, Load, Or
 from kernelwright.propose.author.plan.plan import Tensor
 from kernelwright.records.graph import OpNode
 
+SHARED_BYTES = 227 * 1024
+"""Most shared memory that one block may have, on sm_90."""
+
 
 @dataclass(frozen=True)
 class Scatter:
@@ -72,6 +75,8 @@ class Part:
     """Elements along each axis."""
     tensors: dict[str, Tensor]
     """Every tensor that may be read, by name."""
+    shared_bytes: int = SHARED_BYTES
+    """Most shared memory that a block may have."""
 
     flat = True
     """No row shares anything: positions say what does."""

@@ -14,7 +14,9 @@ WIDE_SUMS = 64 * 128
 WARP_ROWS, WARPS_TOGETHER = 16, 4
 """Rows of a product that a warp makes on Hopper, and how many warps multiply together there."""
 MOST_BYTES = 224 * 1024
-"""Shared memory that a program may take on Hopper, but for a little."""
+"""Shared memory that a program may take of more."""
+FEWEST, FEW = 16, 64
+"""Least queries of a program, and those with which it still loads a step ahead before it has fewer."""
 PAIRED = 128
 """Registers of a thread with which two programs of eight warps share a multiprocessor of 65536."""
 
@@ -44,14 +46,26 @@ def attention_default(plan: Attention) -> AttentionSchedule:
     longest = max(16, 1 << (plan.part.count(plan.rows) - 1).bit_length())
     if plan.number == "float32" or wide > 128:
         m = min(128 if plan.number == "float32" or wide <= 64 else 64, longest)
-        start = AttentionSchedule(block_m=m, block_n=32, stages=2, warps=8 if m * wide >= WIDE_SUMS else 4)
+        start = _that_fits(plan, AttentionSchedule(block_m=m, block_n=32, stages=2))
+        start = start.model_copy(update={"warps": 8 if start.block_m * wide >= WIDE_SUMS else 4})
         return start.model_copy(update={"warps": warps_of(plan, start)})
     m, n = min(128, longest), 128 if wide <= 64 else 64
-    stages = _stages_that_fit(plan, m, n, MOST_BYTES // 2)
+    most_bytes = min(MOST_BYTES, plan.part.shared_bytes)
+    stages = _stages_that_fit(plan, m, n, most_bytes // 2)
     if m == 128 and stages > 1:
         return AttentionSchedule(block_m=m, block_n=n, stages=stages, warps=8, registers=PAIRED)
-    stages = _stages_that_fit(plan, m, 64, MOST_BYTES)
+    stages = _stages_that_fit(plan, m, 64, most_bytes)
     return AttentionSchedule(block_m=m, block_n=64, stages=stages, warps=4 if wide <= 64 or m < 128 else 8)
+
+
+def _that_fits(plan: Attention, schedule: AttentionSchedule) -> AttentionSchedule:
+    """The schedule with fewer queries where shared memory is less than Hopper's, and then with no step ahead."""
+    count, item = plan.part.count, 4 if plan.number == "float32" else HALF_BYTES
+    deep, wide = (1 << (count(axes) - 1).bit_length() for axes in (plan.features, plan.columns))
+    m, n, stages = schedule.block_m, schedule.block_n, schedule.stages
+    while item * (m * deep + stages * n * (deep + wide)) > plan.part.shared_bytes and m > FEWEST:
+        m, stages = (m, 1) if stages > 1 and m <= FEW else (m // 2, stages)
+    return schedule.model_copy(update={"block_m": m, "stages": stages})
 
 
 def _stages_that_fit(plan: Attention, m: int, n: int, most_bytes: int) -> int:

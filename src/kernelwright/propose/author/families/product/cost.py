@@ -5,7 +5,6 @@ from math import prod, sqrt
 from kernelwright.propose.author.families.product.packing import FORMS, Packing, narrow
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.families.product.schedule import (
-    BLOCK_BYTES,
     PROGRAMS,
     ProductSchedule,
     item_bytes,
@@ -76,14 +75,14 @@ def _crowded(plan: Product, schedule: ProductSchedule) -> float:
     form = FORMS.get(schedule.precision) if plan.precise else None
     sums = 2 if form and form.sliced else 1
     bytes_of_slice = slice_bytes(plan, schedule)
-    if bytes_of_slice > BLOCK_BYTES:
+    if bytes_of_slice > plan.part.shared_bytes:
         return IMPOSSIBLE
     many = schedule.warps >= MANY
     if sums * schedule.block_m * schedule.block_n > (HELD_OF_MANY if many else HELD) * 32 * schedule.warps:
         return SPILT
     if many:
         return CROWDED
-    beside = BLOCK_BYTES // (stages_that_fit(plan, schedule) * bytes_of_slice)
+    beside = plan.part.shared_bytes // (stages_that_fit(plan, schedule) * bytes_of_slice)
     return 1.0 if beside * schedule.warps >= WARPS else ALONE
 
 

@@ -16,10 +16,8 @@ DEEP = 64
 FEW_TERMS = 128
 """Terms of a sum below which no product begins with 22 bits of each factor, which may show where eager errs so little: of 2^30
 sums of 64 on an H200, beside one huge element, one was off by 4.85e-6 where 4.72e-6 is allowed."""
-SHARED_BYTES = 200 * 1024
-"""Shared memory that the loads under way may take."""
-BLOCK_BYTES = 227 * 1024
-"""Shared memory that one block may have, on sm_90."""
+LOADS_BYTES = 200 * 1024
+"""Shared memory that the loads under way may take of more."""
 Precision = Literal["tf32", "tf32x3", "bf16x6", "bf16x3", "fp16", "fp16x3", "ieee"]
 SCALED = frozenset(name for name, form in FORMS.items() if form.scaled)
 
@@ -45,12 +43,16 @@ class ProductSchedule(Record):
     """A program for each tile, or programs that make one after another (`persistent`); those read factors as they lie."""
 
 
+WIDE = ProductSchedule(block_m=128, block_n=256, block_k=64, warps=8, stages=3)
+"""The tiles of half precision that Hopper's tensor cores like best."""
+
+
 def product_default(plan: Product) -> ProductSchedule:
     """The largest tiles that leave no part of a device empty; a side that is reduced in the tile is held whole."""
     batch, rows, columns, depth = plan.extents
     m, n = _side(rows), _side(columns)
     if _wide_enough(plan):
-        return ProductSchedule(block_m=128, block_n=256, block_k=64, warps=8, stages=3)
+        return WIDE
     while m * n > 1024 and batch * -(-rows // m) * -(-columns // n) < PROGRAMS:
         smaller = m >= n if not plan.held else plan.held == "columns"
         m, n = (m // 2, n) if smaller else (m, n // 2)
@@ -61,11 +63,12 @@ def product_default(plan: Product) -> ProductSchedule:
 
 
 def _wide_enough(plan: Product) -> bool:
-    """Whether half precision keeps a whole device busy in the tiles that Hopper's tensor cores like best."""
+    """Whether half precision keeps a whole device busy in those tiles, and shared memory holds their slices."""
     batch, rows, columns, depth = plan.extents
-    if plan.precise or narrow(plan) or depth < 64 or plan.held:
+    slices = WIDE.stages * (WIDE.block_m + WIDE.block_n) * WIDE.block_k * HALF_BYTES
+    if plan.precise or narrow(plan) or depth < 64 or plan.held or slices > plan.part.shared_bytes:
         return False
-    return batch * (rows // 128) * (columns // 256) >= PROGRAMS
+    return batch * (rows // WIDE.block_m) * (columns // WIDE.block_n) >= PROGRAMS
 
 
 def _side(extent: int) -> int:
@@ -108,7 +111,8 @@ def product_starts(plan: Product, precisions: Sequence[Setting], copied: bool) -
             continue
         made = packing(plan, FORMS[str(precision)]) if precision in SCALED else None
         # Sixty-four numbers of two bytes are what Hopper's tensor cores read of a row at once.
-        deep: dict[str, Setting] = {"block_k": DEEP} if made and made.extent % DEEP == 0 else {}
+        roomy = plan.part.shared_bytes >= LOADS_BYTES
+        deep: dict[str, Setting] = {"block_k": DEEP} if made and roomy and made.extent % DEEP == 0 else {}
         found += [{"precision": precision, "packed": packed} | deep for packed in ((True,) if made else (False, True))]
     return found
 
@@ -136,11 +140,11 @@ def matrices_of(plan: Product, schedule: ProductSchedule) -> tuple[Matrix, Matri
 
 def stages_that_fit(plan: Product, schedule: ProductSchedule) -> int:
     """As many stages as shared memory has room for."""
-    room = SHARED_BYTES
+    room = min(LOADS_BYTES, plan.part.shared_bytes)
     if matrices_of(plan, schedule):
         # Half of a tile is stored from there while the next one's slices come; what it meets is laid out there, too.
         halves = 1 if plan.root.expr == plan.node else 2
-        room = BLOCK_BYTES - halves * schedule.block_m * schedule.block_n // 2 * HALF_BYTES
+        room = plan.part.shared_bytes - halves * schedule.block_m * schedule.block_n // 2 * HALF_BYTES
     return max(1, min(schedule.stages, room // slice_bytes(plan, schedule)))
 
 

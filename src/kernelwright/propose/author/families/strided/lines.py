@@ -4,7 +4,7 @@ Seven by seven windows of a plane are seven sums of lines, of which each has sev
 its neighbours, and nothing is left for another kernel.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelwright.propose.author.plan.expr import Call, Const, Expr, Index, Reduce, transform
 from kernelwright.propose.author.plan.positions import evaluated, plus, whole
@@ -38,7 +38,7 @@ class Lines:
 
     def part(self, part: Part) -> Part:
         """The same with an axis for the places."""
-        return Part(part.roots, {**part.sizes, self.sides.place: self.length}, part.tensors)
+        return replace(part, sizes={**part.sizes, self.sides.place: self.length})
 
 
 def lines_of(part: Part, rows: tuple[int, ...], node: Reduce) -> Lines | None:

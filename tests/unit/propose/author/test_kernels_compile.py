@@ -1,15 +1,17 @@
-"""What the interpreter forgives the compiler does not: every family goes through it, without a GPU."""
+"""What the interpreter forgives the compiler does not: every family goes through it, without a GPU, for many of them."""
 
 import json
 import os
 import re
 import subprocess
 import sys
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 from author_cases import case, model
 
+from kernelwright.knowledge.hardware import hardware
 from kernelwright.propose.author.designs import triton_design
 from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.triton import triton_default
@@ -57,6 +59,20 @@ PROGRAMS = {
     "enlarged": ("F.interpolate(x, scale_factor=2, mode='bilinear')", "torch.randn(4, 8, 20, 20)"),
 }
 """Programs of other families."""
+LARGE = {
+    "large product of halves": ("x @ x", "torch.empty(4096, 4096, dtype=torch.half, device='meta')"),
+    "large product of floats": ("x @ x", "torch.empty(4096, 4096, device='meta')"),
+    "large product of a diagonal": ("torch.triu(x) @ torch.triu(x)", "torch.empty(4096, 4096, device='meta')"),
+    "wide attention": ("F.scaled_dot_product_attention(x, x, x)", "torch.empty(4, 8, 512, 128, device='meta')"),
+    "attention in halves": (
+        "F.scaled_dot_product_attention(x, x, x)",
+        "torch.empty(4, 8, 512, 128, device='meta', dtype=torch.half)",
+    ),
+}
+"""Programs that begin with as much shared memory as a block of Hopper's may have: others have 64 to 163 KB."""
+OTHERS = ("sm_80", "sm_86", "sm_89", "sm_100", "sm_120")
+ELSEWHERE = [(f"{name} on {arch}", name, arch) for name, arch in zip(PROGRAMS, cycle(OTHERS), strict=False)]
+ELSEWHERE += [(f"{name} on {arch}", name, arch) for name in LARGE for arch in ("sm_86", "sm_120")]
 BLOCKS = {"passes": "online", "rows": 2, "block": 256, "grid": "tiles"}
 CASES = {
     "mse": ("F.mse_loss(x, y)", "x, y", f"{X}, {X}", {}),
@@ -105,9 +121,9 @@ from kernelwright.knowledge.hardware import hardware
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.task import Task
 
-for name, (candidate, task) in json.load(open(sys.argv[1])).items():
+for name, (candidate, task, arch) in json.load(open(sys.argv[1])).items():
     candidate, task = Candidate.model_validate(candidate), Task.model_validate(task)
-    found = capture(candidate, task.source.source, task.workload, hardware("sm_90"))
+    found = capture(candidate, task.source.source, task.workload, hardware(arch))
     static = isinstance(found, Captured)
     kernels = [[k.name, k.shared_bytes, k.registers] for k in found.facts.kernels] if static else []
     print(json.dumps([name, "" if static else found.log, kernels]))
@@ -119,33 +135,54 @@ def small(path):
     return re.sub(r"^(\w+, \w+) = \d+, (\d+)$", r"\1 = 64, \2", path.read_text(), flags=re.MULTILINE)
 
 
-@pytest.fixture(scope="module")
-def compiled(request, tmp_path_factory):
-    chosen = {
-        *asked_for(request, test_every_kernel_is_launched_by_static_host_code_and_fits),
-        *asked_for(request, test_every_kernel_of_a_program_compiles),
-    }
-    folder = tmp_path_factory.mktemp("sm90")
+def of_rows():
+    """Rows of dense data, with options of their own, and the examples."""
     sources = {
         name: (model(f, inputs, arguments=given), options) for name, (f, given, inputs, options) in CASES.items()
     }
     sources |= {path.stem: (small(path), {}) for path in EXAMPLES}
-    asked = {}
     for name, (source, options) in sources.items():
-        found = case(source, name, "cuda")
-        plan = lower(found.task)
-        schedule = triton_default(plan).model_copy(update=options)
-        candidate = write_triton(found.task, plan, schedule).at(())
-        asked[name] = [candidate.model_dump(mode="json"), found.task.model_dump(mode="json")]
+        task = case(source, name, "cuda").task
+        plan = lower(task)
+        yield name, write_triton(task, plan, triton_default(plan).model_copy(update=options)), task, "sm_90"
+
+
+def of_programs():
+    """On Hopper, and as they begin on the device that a name says."""
     for name, (forward, inputs) in PROGRAMS.items():
-        task = case(model(forward, inputs), name, "cuda").task
-        design = triton_design(task)
+        design, task = designed(name, forward, inputs, "sm_90")
         changed = LARGEST if "that stay" in name else {}
         names = [o.name for o in design.space.options]
         update = {n: value for n in names for word, value in changed.items() if n.endswith(word)}
-        candidate = design.write(design.default.model_copy(update=update)).at(())
-        asked[name] = [candidate.model_dump(mode="json"), task.model_dump(mode="json")]
-    (folder / "asked.json").write_text(json.dumps({name: asked[name] for name in asked if name in chosen}))
+        yield name, design.write(design.default.model_copy(update=update)), task, "sm_90"
+    for label, name, arch in ELSEWHERE:
+        design, task = designed(name, *(PROGRAMS | LARGE)[name], arch)
+        yield label, design.write(design.default), task, arch
+
+
+def designed(name, forward, inputs, arch):
+    task = case(model(forward, inputs), name, "cuda").task
+    # As on a device that is here: elsewhere products are written as the interpreter can make them.
+    changed = {"arch": arch, "present": name in LARGE}
+    task = task.model_copy(update={"target": task.target.model_copy(update=changed)})
+    return triton_design(task), task
+
+
+@pytest.fixture(scope="module")
+def compiled(request, tmp_path_factory):
+    tests = (
+        test_every_kernel_is_launched_by_static_host_code_and_fits, test_every_kernel_of_a_program_compiles,
+        test_every_kernel_begins_with_what_another_device_has_room_for,
+    )  # fmt: skip
+    chosen = {name for test in tests for name in asked_for(request, test)}
+    folder = tmp_path_factory.mktemp("compiled")
+    asked = {
+        name: [candidate.at(()).model_dump(mode="json"), task.model_dump(mode="json"), arch]
+        for made in (of_rows, of_programs)
+        for name, candidate, task, arch in made()
+        if name in chosen
+    }
+    (folder / "asked.json").write_text(json.dumps(asked))
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
     done = subprocess.run(
         [sys.executable, "-c", JUDGE, str(folder / "asked.json")],
@@ -173,3 +210,12 @@ def test_every_kernel_of_a_program_compiles(compiled, name):
     assert reason == ""
     assert kernels
     assert all(shared <= 227 * 1024 and 0 < registers <= 255 for _, shared, registers in kernels)
+
+
+@pytest.mark.parametrize("name", [name for name, _, _ in ELSEWHERE])
+def test_every_kernel_begins_with_what_another_device_has_room_for(compiled, name):
+    reason, kernels = compiled[name]
+    assert reason == ""
+    room = hardware(name.rpartition(" on ")[2]).shared_bytes_block
+    assert kernels
+    assert all(shared <= room and 0 < registers <= 255 for _, shared, registers in kernels)
