@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from kernelwright.errors import ProposeError
+from kernelwright.knowledge.hardware import architectures, hardware
 from kernelwright.propose.author.assembly.cpp_program import write_program as write_loops
 from kernelwright.propose.author.assembly.module import write_program
 from kernelwright.propose.author.assembly.partition import partition
@@ -28,7 +29,7 @@ from kernelwright.propose.author.source.cpp import write_cpp
 from kernelwright.propose.author.source.triton import write_triton
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import OpNode
-from kernelwright.records.task import Task
+from kernelwright.records.task import Target, Task
 
 DOUBLES = 4096
 """Pairs of changes that are estimated."""
@@ -109,12 +110,34 @@ def triton_design(task: Task) -> Design:
     Raises:
         ProposeError: nothing of it is the author's to write.
     """
-    reading = read(task)
+    return _within_threads(_designed(task, read(task)), task.target)
+
+
+def _designed(task: Task, reading: Reading) -> Design:
     try:
         plan = rows_of(task, reading)
     except ProposeError:
         return _with_parts(task, reading) or _program(task)
     return _program(task) if _long_rows(plan) else _rows(task, plan)
+
+
+def _within_threads(design: Design, target: Target) -> Design:
+    """The design with no more warps than a block of the device has threads for: one of AMD's is 64 of 1024."""
+    if target.arch not in architectures():
+        return design
+    device = hardware(target.arch)
+    most = device.threads_block // device.warp
+    named = [name for name in type(design.default).model_fields if name.endswith("warps")]
+
+    def fitted(schedule: Any) -> Any:  # noqa: ANN401  the record is made for the program
+        return schedule.model_copy(update={name: min(getattr(schedule, name), most) for name in named})
+
+    options = [
+        replace(o, values=tuple(v for v in o.values if int(v) <= most)) if o.name in named else o
+        for o in design.space.options
+    ]
+    space, plain = replace(design.space, options=tuple(options)), design.plain and fitted(design.plain)
+    return replace(design, space=space, default=fitted(design.default), plain=plain)
 
 
 def _rows(task: Task, plan: Plan) -> Design:

@@ -10,6 +10,7 @@ from kernelwright.propose.author.designs import cpp_design, triton_design
 from kernelwright.propose.author.plan.lower import lower
 from kernelwright.propose.author.schedule.triton import triton_default
 from kernelwright.propose.author.source.triton import write_triton
+from kernelwright.records.task import Target
 
 DESIGNS = {"cpu": cpp_design, "cuda": triton_design}
 
@@ -313,3 +314,15 @@ def test_no_part_of_a_shared_row_is_empty(parts):
     source = design.write(design.default.model_copy(update={"parts": parts})).at(()).source
     written, share = (int(re.search(word, source)[1]) for word in (r"PARTS = (\d+)", r"part \* (\d+), end"))
     assert (written - 1) * share < 70000 <= written * share
+
+
+@pytest.mark.parametrize(("forward", "columns"), [("x.softmax(-1)", 32768), ("x.abs().sum()", 32768)])
+def test_no_block_has_more_threads_than_a_device_allows(forward, columns):
+    task = found(forward, columns)
+    there = triton_design(task.model_copy(update={"target": Target(kind="hip", arch="gfx942", present=False)}))
+    here = triton_design(task)
+    names = [name for name in type(here.default).model_fields if name.endswith("warps")]
+    for design, most in ((here, 32), (there, 16)):
+        tried = [s for s in (design.default, *design.tries(8)) for name in names if getattr(s, name) > most]
+        assert tried == []
+        assert max(v for name in names for v in design.space.by_name[name].values) == most
