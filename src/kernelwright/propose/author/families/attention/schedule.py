@@ -59,7 +59,7 @@ def attention_default(plan: Attention) -> AttentionSchedule:
 
 
 def _that_fits(plan: Attention, schedule: AttentionSchedule) -> AttentionSchedule:
-    """The schedule with fewer queries where shared memory is less than Hopper's, and then with no step ahead."""
+    """The schedule with fewer queries where a block has too little shared memory, and then with no step ahead."""
     count, item = plan.part.count, 4 if plan.number == "float32" else HALF_BYTES
     deep, wide = (1 << (count(axes) - 1).bit_length() for axes in (plan.features, plan.columns))
     m, n, stages = schedule.block_m, schedule.block_n, schedule.stages
