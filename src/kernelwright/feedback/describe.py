@@ -107,8 +107,9 @@ def _built(found: Evaluation) -> str:
             return f"Functional Failure: Result is not credible ({because}): {evidence}"
         case Verified(how=how):
             return f"Success. Output is right ({how}). Latency: not measured on this machine."
-        case Compiled():
-            return "Success. It compiles; it was neither run nor timed on this machine."
+        case Compiled(why=why):
+            reason = f": {_short(why)}" if why else ""
+            return f"Success. It compiles; it was neither run nor timed on this machine{reason}."
     raise AssertionError(found.outcome)
 
 

@@ -137,6 +137,8 @@ class Compiled(_Outcome):
 
     outcome: Literal["compiled"] = "compiled"
     build: BuildFacts
+    why: str = ""
+    """Why it was not run where an interpreter is: empty where there is none."""
 
 
 class Verified(_Outcome):

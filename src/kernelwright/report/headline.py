@@ -130,6 +130,8 @@ def _untimed(card: RunCard, attempt: Attempt) -> Headline:
         explanation = f"Built for {target} and found right ({found.how}). It never ran there; no time is claimed."
         return Headline("untimed", f"{title} kernel for {target}: verified, not timed", explanation, attempt)
     explanation = f"Built for {target}, which is not here. It never ran; neither correctness nor time is claimed."
+    if isinstance(found, Compiled) and found.why:
+        explanation += f" Why: {found.why}."
     return Headline("untimed", f"{title} kernel for {target}: compiled, not run", explanation, attempt)
 
 

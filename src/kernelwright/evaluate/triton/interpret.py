@@ -187,8 +187,9 @@ def install() -> None:
 
     def call(self: Untyped, *arguments: object, **named: object) -> Untyped:
         if _Launches.idle:
-            given = [a.detach().clone() for a in (*arguments, *named.values()) if isinstance(a, torch.Tensor)]
-            _Launches.met += given[: MOST_MET - len(_Launches.met)]
+            given = (getattr(a, "base", a) for a in (*arguments, *named.values()))
+            tensors = [a.detach().clone() for a in given if isinstance(a, torch.Tensor)]
+            _Launches.met += tensors[: MOST_MET - len(_Launches.met)]
             return None
         RepairedBuilder.guard.enter({**dict(zip(self.arg_names, arguments, strict=False)), **named})
         return execute(self, *arguments, **named)

@@ -100,3 +100,18 @@ def test_kernels_that_do_none_of_the_work_are_decoration(service, read, result, 
     )
     assert found.outcome == outcome, found
     assert outcome == "verified" or found.because == "decoration"
+
+
+AT_ITS_OWN_SHAPE = TRITON.replace(
+    "        y = ", "        if x.shape[0] != ROWS:\n            return torch.relu(x)\n        y = "
+)
+
+
+def test_a_kernel_for_its_own_shape_alone_is_compiled_and_nothing_is_claimed(service):
+    """What serves the shapes that an interpreter can bear says nothing about it, for or against."""
+    large = SOURCE.replace("64, 1000", "65536, 1000")
+    task = service.admit(TaskSource(name="relu", format="kernelbench", source=large), absent("sm_90"), POLICY)
+    source = AT_ITS_OWN_SHAPE.replace("READ", "x").replace("RESULT", "y").replace("ROWS", "65536")
+    found = service.evaluate(task, parse_text(source, "cuda"), POLICY, "search")
+    assert isinstance(found, Compiled)
+    assert found.why.endswith("where it launches no kernel; at a smaller size of the task it can be verified")

@@ -41,6 +41,10 @@ SLOWER = 4.0
 INTERPRETING = ("torch._dynamo", f"{ENTRYPOINTS}.interpreted")
 INTERPRET = {"TRITON_INTERPRET": "1"}
 """Triton reads it when it is imported, which torch._dynamo does: the interpreter's children have a parent of their own."""
+NO_LAUNCH = "no launch"
+NOT_AT_THESE = (
+    "an interpreter can bear {}, where it launches no kernel; at a smaller size of the task it can be verified"
+)
 
 
 def open_backend(cpu: Callable[[], Host]) -> "AbsentBackend":
@@ -157,6 +161,9 @@ def _decoration(trial: Trial, child: CandidateProcess, facts: BuildFacts) -> str
     """Why its kernels are there for show alone: without them the result is right too, or they are given it. Else empty.
 
     What a launch is given counts only if it is right in every case: an input may be the result in one.
+
+    Raises:
+        OutcomeReached: it launches kernels at its task's shapes alone, and something else serves the reduced ones.
     """
     cases = trial.session.cases
     if not facts.kernels or any(expected.draws > 1 for expected in cases[0].expected):
@@ -164,6 +171,9 @@ def _decoration(trial: Trial, child: CandidateProcess, facts: BuildFacts) -> str
     ways = {"result": "without its {} kernels the result is right too", "given": "its {} kernels are given the result"}
     for case in cases:
         found = _without_kernels(trial, child, case)
+        if NO_LAUNCH in found and trial.session.task.workload != trial.task.workload:
+            why = NOT_AT_THESE.format(trial.session.original.reduction)
+            raise OutcomeReached(Compiled(build=facts, why=why))
         ways = {way: told for way, told in ways.items() if way in found}
         if not ways or "result" in ways:
             break
@@ -172,7 +182,7 @@ def _decoration(trial: Trial, child: CandidateProcess, facts: BuildFacts) -> str
 
 
 def _without_kernels(trial: Trial, child: CandidateProcess, case: Case) -> frozenset[str]:
-    """What is right where no kernel runs: the `result`, or what launches are `given`."""
+    """What is right where no kernel runs: the `result`, or what launches are `given`; or that there is no launch."""
     case = trial.session.present(case)
     try:
         ran = child.ask(Run(calls=[case.offsets], variant=WITHOUT_KERNELS))
@@ -180,6 +190,8 @@ def _without_kernels(trial: Trial, child: CandidateProcess, case: Case) -> froze
         return frozenset()
     results, given = (*ran.results, (), ())[:2]
     wanted = list(zip(trial.session.task.workload.outputs, case.expected, strict=True))
+    if not given:
+        return frozenset({"result", NO_LAUNCH})
     if len(results) == len(wanted) and all(_right(child, one, *of) for one, of in zip(results, wanted, strict=True)):
         return frozenset({"result"})
     return frozenset({"given"} if all(any(_right(child, one, *of) for one in given) for of in wanted) else ())
@@ -194,7 +206,7 @@ def _right(child: CandidateProcess, found: Found, spec: TensorSpec, expected: Ex
 def _fault(trial: Trial, raised: ChildRaisedError, facts: BuildFacts) -> Evaluation:
     kind = raised.name.removeprefix("fault ")
     if kind == "unsupported":
-        return Compiled(build=facts.model_copy(update={"warnings": f"cannot be interpreted: {raised.log}"}))
+        return Compiled(build=facts, why=f"it cannot be interpreted: {raised.log}")
     if kind == "build":
         return BuildFailed(log=raised.log)
     return Crashed(stage=trial.stage, reason=kind.replace("_", " "), log=raised.log)
