@@ -138,7 +138,7 @@ class Compiled(_Outcome):
     outcome: Literal["compiled"] = "compiled"
     build: BuildFacts
     why: str = ""
-    """Why it was not run where an interpreter is: empty where there is none."""
+    """Why the interpreter could not judge it; empty where nothing interprets its language."""
 
 
 class Verified(_Outcome):

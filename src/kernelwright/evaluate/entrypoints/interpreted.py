@@ -14,7 +14,7 @@ from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages.base import Done, Raised
 from kernelwright.evaluate.sandbox.messages.calls import WITHOUT_KERNELS, LoadInterpreted, Offsets, Ran, Run
 from kernelwright.evaluate.triton.fault import Fault
-from kernelwright.evaluate.triton.interpret import Arguments, interpret, launched_with
+from kernelwright.evaluate.triton.interpret import Arguments, interpret, launched_with, launches
 from kernelwright.records.tensor import Scalar, TensorSpec
 
 
@@ -57,7 +57,8 @@ class InterpretedSide:
             results.append([t.contiguous() for t in launched_with()])
         # They stay where they are until they have been read.
         self._kept = results
-        return Ran(ns=inside, results=[[described(t) for t in one] for one in results])
+        told = [[described(t) for t in one] for one in results]
+        return Ran(ns=inside, results=told, launches=launches())
 
     def _arguments(self, offsets: Offsets) -> Arguments:
         self._copies = [t.clone() for t in self._shared(offsets)]

@@ -32,6 +32,7 @@ from kernelwright.evaluate.triton.builder import PRECISIONS, RepairedBuilder
 from kernelwright.evaluate.triton.combine import install_trees
 from kernelwright.evaluate.triton.device import CudaPretence, absent_gpu
 from kernelwright.evaluate.triton.fault import Boundary, Fault, UnsupportedError
+from kernelwright.evaluate.triton.memory import tensors_of
 from kernelwright.evaluate.triton.model import (
     call,
     construct,
@@ -138,7 +139,14 @@ class _Launches:
     """Whether kernels run in this process, and, where they do not, what they would have been given."""
 
     idle = False
+    count = 0
+    """Launches that were not made."""
     met: ClassVar[list[torch.Tensor]] = []
+
+
+def launches() -> int:
+    """How many kernels would have been launched in the last call without kernels."""
+    return _Launches.count
 
 
 def launched_with() -> list[torch.Tensor]:
@@ -152,6 +160,7 @@ def _idle(idle: bool) -> Iterator[None]:
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     _Launches.idle = idle
     _Launches.met.clear()
+    _Launches.count = 0
     if idle:
         torch.use_deterministic_algorithms(True, warn_only=True)
     try:
@@ -187,9 +196,9 @@ def install() -> None:
 
     def call(self: Untyped, *arguments: object, **named: object) -> Untyped:
         if _Launches.idle:
-            given = (getattr(a, "base", a) for a in (*arguments, *named.values()))
-            tensors = [a.detach().clone() for a in given if isinstance(a, torch.Tensor)]
-            _Launches.met += tensors[: MOST_MET - len(_Launches.met)]
+            given = [t.detach().clone() for t in tensors_of((*arguments, *named.values()))]
+            _Launches.met += given[: MOST_MET - len(_Launches.met)]
+            _Launches.count += 1
             return None
         RepairedBuilder.guard.enter({**dict(zip(self.arg_names, arguments, strict=False)), **named})
         return execute(self, *arguments, **named)

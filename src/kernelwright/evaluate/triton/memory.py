@@ -13,7 +13,10 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from triton.runtime import interpreter
+from triton.runtime.jit import TensorWrapper
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from kernelwright.evaluate.triton.fault import CandidateError, FaultKind
 from kernelwright.evaluate.triton.untyped import Array, Handle
@@ -189,12 +192,21 @@ def _program() -> int:
     return int(x + width * (y + height * z))
 
 
-def _spans(name: str, value: object) -> Iterator[Span]:
-    if isinstance(value, tuple):
+def tensors_of(value: object) -> Iterator[torch.Tensor]:
+    """A launch's argument itself, or the tensors of a tuple, a descriptor or a wrapper.
+
+    A tensor's own attributes count for nothing: whoever calls can set them.
+    """
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, tuple):
         for part in value:
-            yield from _spans(name, part)
-        return
-    tensor = getattr(value, "base", value)  # a tensor descriptor or a wrapper has the tensor as its base
-    if hasattr(tensor, "untyped_storage"):
+            yield from tensors_of(part)
+    elif isinstance(value, TensorDescriptor | TensorWrapper):
+        yield from tensors_of(value.base)
+
+
+def _spans(name: str, value: object) -> Iterator[Span]:
+    for tensor in tensors_of(value):
         storage = tensor.untyped_storage()
         yield Span(storage.data_ptr(), storage.data_ptr() + storage.nbytes(), name)

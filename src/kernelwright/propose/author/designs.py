@@ -33,8 +33,6 @@ from kernelwright.records.task import Target, Task
 
 DOUBLES = 4096
 """Pairs of changes that are estimated."""
-HOPPER = 90
-"""Compute capability from which on the hardware itself copies blocks of a matrix (TMA)."""
 
 
 @dataclass(frozen=True)
@@ -165,13 +163,12 @@ def _program(task: Task) -> Design:
     space = _among(schedules.space(), precisions)
     first = {n: p[0] for n, p in precisions.items() if n in space.by_name}
     default = plain = schedules.default.model_copy(update=first)
-    copied = task.target.capability >= HOPPER
     for prefix, kernel in schedules.pairs():
         if isinstance(kernel.plan, Product):
             allowed = space.by_name[f"{prefix}precision"].values if kernel.plan.precise else ()
             unscaled = [p for p in allowed if p not in SCALED]
-            default = _cheapest(default, prefix, product_starts(kernel.plan, allowed, copied), schedules)
-            plain = _cheapest(plain, prefix, product_starts(kernel.plan, unscaled, copied), schedules)
+            default = _cheapest(default, prefix, product_starts(kernel.plan, allowed), schedules)
+            plain = _cheapest(plain, prefix, product_starts(kernel.plan, unscaled), schedules)
 
     def write(schedule: Any) -> Candidate:  # noqa: ANN401  the record is made for the program
         return write_program(task, program, TRITON, schedule)
@@ -186,9 +183,12 @@ def _cheapest(schedule: Any, prefix: str, ways: Sequence[dict[str, Setting]], sc
 
 
 def _precisions(task: Task, kernel: Kernel) -> tuple[str, ...]:
-    """How a kernel may make float32 products, the usual way first. AMD's compiler has none in three of TF32."""
-    ways = _usual_precisions(task, kernel)
-    return tuple(way for way in ways if way != "tf32x3") if task.target.kind == "hip" else ways
+    """How a kernel may make float32 products, the usual way first.
+
+    AMD's compiler has none in three of TF32, and in one of TF32 for `gfx942` alone.
+    """
+    lacking = ("tf32x3", "tf32")[: 1 if task.target.arch == "gfx942" else 2] if task.target.kind == "hip" else ()
+    return tuple(way for way in _usual_precisions(task, kernel) if way not in lacking)
 
 
 def _usual_precisions(task: Task, kernel: Kernel) -> tuple[str, ...]:

@@ -102,6 +102,34 @@ def test_kernels_that_do_none_of_the_work_are_decoration(service, read, result, 
     assert outcome == "verified" or found.because == "decoration"
 
 
+DISGUISED = """
+def disguised(result):
+    result.base = result.view(torch.int32)
+    return result
+"""
+
+
+def test_what_a_candidate_hangs_on_a_tensor_hides_nothing(service):
+    """A descriptor has its tensor as `base`; a tensor takes any attribute."""
+    task = service.admit(TaskSource(name="relu", format="kernelbench", source=SOURCE), absent("sm_90"), POLICY)
+    source = TRITON.replace("READ", "disguised(torch.relu(x))").replace("RESULT", "y") + DISGUISED
+    found = service.evaluate(task, parse_text(source, "cuda"), POLICY, "search")
+    assert (found.outcome, found.because) == ("suspect", "decoration"), found
+
+
+IN_A_TUPLE = TRITON.replace("def kernel(x, y, count", "def kernel(both, count").replace(
+    "(READ, y, x.numel()", "((READ, y), x.numel()"
+)
+IN_A_TUPLE = IN_A_TUPLE.replace("tl.load(x +", "tl.load(both[0] +").replace("tl.store(y +", "tl.store(both[1] +")
+
+
+@pytest.mark.parametrize(("read", "outcome"), [("x", "verified"), ("torch.relu(x)", "suspect")])
+def test_tensors_in_a_tuple_are_seen_as_others_are(service, read, outcome):
+    task = service.admit(TaskSource(name="relu", format="kernelbench", source=SOURCE), absent("sm_90"), POLICY)
+    source = IN_A_TUPLE.replace("READ", read).replace("RESULT", "y")
+    assert service.evaluate(task, parse_text(source, "cuda"), POLICY, "search").outcome == outcome
+
+
 AT_ITS_OWN_SHAPE = TRITON.replace(
     "        y = ", "        if x.shape[0] != ROWS:\n            return torch.relu(x)\n        y = "
 )

@@ -233,7 +233,7 @@ def test_programs_stay_for_large_products_of_half_precision_where_the_hardware_c
 
 
 @pytest.mark.parametrize(
-    ("last", "batch", "rows"), [(4095, 128, 256), (4095, 8, 64), (4092, 128, 256), (4088, 128, 64)]
+    ("last", "batch", "rows"), [(4095, 128, 256), (4095, 8, 64), (4092, 128, 256), (4088, 128, 64), (20, 20000, 64)]
 )
 def test_a_program_takes_more_rows_where_lines_begin_within_a_sector_and_rows_are_many(last, batch, rows):
     inputs = f"torch.empty({batch}, 4096, {last}, device='meta')"

@@ -64,6 +64,10 @@ LARGE = {
     "large product of floats": ("x @ x", "torch.empty(4096, 4096, device='meta')"),
     "large product of a diagonal": ("torch.triu(x) @ torch.triu(x)", "torch.empty(4096, 4096, device='meta')"),
     "wide attention": ("F.scaled_dot_product_attention(x, x, x)", "torch.empty(4, 8, 512, 128, device='meta')"),
+    "few wide queries": (
+        "F.scaled_dot_product_attention(x[:, :, :16], x, x)",
+        "torch.empty(4, 8, 512, 256, device='meta')",
+    ),
     "attention in halves": (
         "F.scaled_dot_product_attention(x, x, x)",
         "torch.empty(4, 8, 512, 128, device='meta', dtype=torch.half)",

@@ -19,7 +19,7 @@ from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.languages.triton.build import at_home
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
 from kernelwright.evaluate.sandbox.child import ChildSlowError
-from kernelwright.evaluate.sandbox.messages.calls import WITHOUT_KERNELS, Found, LoadInterpreted, ReduceTask, Run
+from kernelwright.evaluate.sandbox.messages.calls import WITHOUT_KERNELS, Found, LoadInterpreted, Ran, ReduceTask, Run
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session import limits
 from kernelwright.evaluate.session.cases import Case, OriginalTask
@@ -165,33 +165,35 @@ def _decoration(trial: Trial, child: CandidateProcess, facts: BuildFacts) -> str
     Raises:
         OutcomeReached: it launches kernels at its task's shapes alone, and something else serves the reduced ones.
     """
-    cases = trial.session.cases
-    if not facts.kernels or any(expected.draws > 1 for expected in cases[0].expected):
-        return ""
-    ways = {"result": "without its {} kernels the result is right too", "given": "its {} kernels are given the result"}
+    cases = trial.session.cases if facts.kernels else ()
+    ways = {"result": "without its own kernels the result is right too", "given": "its kernels are given the result"}
     for case in cases:
-        found = _without_kernels(trial, child, case)
-        if NO_LAUNCH in found and trial.session.task.workload != trial.task.workload:
-            why = NOT_AT_THESE.format(trial.session.original.reduction)
-            raise OutcomeReached(Compiled(build=facts, why=why))
+        given = trial.session.present(case)
+        ran = _without_kernels(child, given)
+        if ran and not ran.launches and trial.session.task.workload != trial.task.workload:
+            raise OutcomeReached(Compiled(build=facts, why=NOT_AT_THESE.format(trial.session.original.reduction)))
+        if any(expected.draws > 1 for expected in given.expected):
+            return ""
+        found = _right_without(trial, child, given, ran) if ran else frozenset()
         ways = {way: told for way, told in ways.items() if way in found}
         if not ways or "result" in ways:
             break
-    told = next(iter(ways.values()), "")
-    return f"{told.format(len(facts.kernels))}: something else does the work" if told else ""
+    told = next(iter(ways.values()), "") if cases else ""
+    return f"{told}: something else does the work" if told else ""
 
 
-def _without_kernels(trial: Trial, child: CandidateProcess, case: Case) -> frozenset[str]:
-    """What is right where no kernel runs: the `result`, or what launches are `given`; or that there is no launch."""
-    case = trial.session.present(case)
+def _without_kernels(child: CandidateProcess, case: Case) -> Ran | None:
+    """A call in which no kernel runs; None where it fails then."""
     try:
-        ran = child.ask(Run(calls=[case.offsets], variant=WITHOUT_KERNELS))
+        return child.ask(Run(calls=[case.offsets], variant=WITHOUT_KERNELS))
     except ChildRaisedError:
-        return frozenset()
+        return None
+
+
+def _right_without(trial: Trial, child: CandidateProcess, case: Case, ran: Ran) -> frozenset[str]:
+    """What is right although no kernel ran: the `result`, or what launches were `given`."""
     results, given = (*ran.results, (), ())[:2]
     wanted = list(zip(trial.session.task.workload.outputs, case.expected, strict=True))
-    if not given:
-        return frozenset({"result", NO_LAUNCH})
     if len(results) == len(wanted) and all(_right(child, one, *of) for one, of in zip(results, wanted, strict=True)):
         return frozenset({"result"})
     return frozenset({"given"} if all(any(_right(child, one, *of) for one in given) for of in wanted) else ())
@@ -206,7 +208,8 @@ def _right(child: CandidateProcess, found: Found, spec: TensorSpec, expected: Ex
 def _fault(trial: Trial, raised: ChildRaisedError, facts: BuildFacts) -> Evaluation:
     kind = raised.name.removeprefix("fault ")
     if kind == "unsupported":
-        return Compiled(build=facts, why=f"it cannot be interpreted: {raised.log}")
+        told = f"cannot be interpreted: {raised.log}"
+        return Compiled(build=facts.model_copy(update={"warnings": told}), why=f"it {told.strip().splitlines()[-1]}")
     if kind == "build":
         return BuildFailed(log=raised.log)
     return Crashed(stage=trial.stage, reason=kind.replace("_", " "), log=raised.log)

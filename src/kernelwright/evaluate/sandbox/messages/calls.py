@@ -78,6 +78,8 @@ class Ran(Reply):
     beside_ns: Whole = 0
     """Of the time outside, what taking parameters took."""
     results: Results = ()
+    launches: Whole = 0
+    """Of kernels that were left out, in an interpreter."""
 
 
 class RanInTurn(Reply):

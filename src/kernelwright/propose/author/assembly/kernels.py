@@ -47,6 +47,8 @@ MOST_KERNELS = 1024
 """Kernels of one program: more than any network needs that is worth reading."""
 LONG_ROW, LONG_APART = 1 << 15, 1 << 10
 """Elements of a row from which on no program holds it, where they lie together and where they lie apart."""
+HOPPER = 90
+"""Compute capability from which on the hardware itself copies blocks of a matrix (TMA)."""
 GAIN = 1.25
 """How many times less two kernels must take by estimate than one."""
 Families = Sequence[Family]
@@ -150,7 +152,8 @@ class Kernels:
 
     def _of(self, roots: tuple[Root, ...], tensors: dict[str, Tensor]) -> Part:
         sizes = {a: self.settler.size(a) for r in roots for a in r.every_axis}
-        return Part(roots, sizes, tensors, _shared_bytes(self.task.target))
+        target = self.task.target
+        return Part(roots, sizes, tensors, _shared_bytes(target), target.capability >= HOPPER)
 
     def _moments(self, node: Reduce, of_root: tuple[int, ...], expr: Expr) -> bool:
         """Whether the sum and the squared distances from its mean are now made of those of stretches, read once."""

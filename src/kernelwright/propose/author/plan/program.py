@@ -77,6 +77,8 @@ class Part:
     """Every tensor that may be read, by name."""
     shared_bytes: int = SHARED_BYTES
     """Most shared memory that a block may have."""
+    copies_blocks: bool = True
+    """Whether the hardware itself copies blocks of a matrix, as Hopper's does with tensor maps."""
 
     flat = True
     """No row shares anything: positions say what does."""

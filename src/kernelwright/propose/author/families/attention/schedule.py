@@ -14,9 +14,9 @@ WIDE_SUMS = 64 * 128
 WARP_ROWS, WARPS_TOGETHER = 16, 4
 """Rows of a product that a warp makes on Hopper, and how many warps multiply together there."""
 MOST_BYTES = 224 * 1024
-"""Shared memory that a program may take of more."""
+"""Shared memory that a program takes at most, where it may have more."""
 FEWEST, FEW = 16, 64
-"""Least queries of a program, and those with which it still loads a step ahead before it has fewer."""
+"""Least queries of a program and keys of a step, and queries from which on it gives up loading a step ahead first."""
 PAIRED = 128
 """Registers of a thread with which two programs of eight warps share a multiprocessor of 65536."""
 
@@ -59,13 +59,16 @@ def attention_default(plan: Attention) -> AttentionSchedule:
 
 
 def _that_fits(plan: Attention, schedule: AttentionSchedule) -> AttentionSchedule:
-    """The schedule with fewer queries where a block has too little shared memory, and then with no step ahead."""
+    """The schedule with fewer queries where a block has too little shared memory, then no step ahead, then fewer keys."""
     count, item = plan.part.count, 4 if plan.number == "float32" else HALF_BYTES
     deep, wide = (1 << (count(axes) - 1).bit_length() for axes in (plan.features, plan.columns))
     m, n, stages = schedule.block_m, schedule.block_n, schedule.stages
-    while item * (m * deep + stages * n * (deep + wide)) > plan.part.shared_bytes and m > FEWEST:
-        m, stages = (m, 1) if stages > 1 and m <= FEW else (m // 2, stages)
-    return schedule.model_copy(update={"block_m": m, "stages": stages})
+    while item * (m * deep + stages * n * (deep + wide)) > plan.part.shared_bytes and max(m, n) > FEWEST:
+        if stages > 1 and m <= FEW:
+            stages = 1
+        else:
+            m, n = (m // 2, n) if m > FEWEST else (m, n // 2)
+    return schedule.model_copy(update={"block_m": m, "block_n": n, "stages": stages})
 
 
 def _stages_that_fit(plan: Attention, m: int, n: int, most_bytes: int) -> int:

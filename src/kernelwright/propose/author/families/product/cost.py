@@ -6,6 +6,7 @@ from kernelwright.propose.author.families.product.packing import FORMS, Packing,
 from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.families.product.schedule import (
     PROGRAMS,
+    WIDE,
     ProductSchedule,
     item_bytes,
     matrices_of,
@@ -34,9 +35,8 @@ program has so many warps."""
 STEP = 1.0
 """By which share, times numbers of the depth, a step is longer than what it multiplies: what it waits for."""
 STAYING, STAYING_ELSE = 0.95, 1.0005
-"""How many times as long a tile takes of programs that stay: 0.93 to 0.96 in three large products on an H200. Smaller tiles
-and products with an epilogue were not measured, so they are tried early."""
-LARGE_TILE = 128 * 256
+"""How many times as long a tile takes of programs that stay: 0.93 to 0.96 in three large products on an H200 with tiles of
+128 by 256. What else there is was slower so, or was not measured: it costs next to nothing more, so that it is tried early."""
 STAGES = {1: 1.5, 2: 1.05}
 """How many times as long a step takes where fewer slices than three are under way."""
 UNUSUAL = 1.001
@@ -96,8 +96,8 @@ def _pace(plan: Product, schedule: ProductSchedule) -> float:
 def _staying(plan: Product, schedule: ProductSchedule) -> float:
     if not matrices_of(plan, schedule):
         return 1.0
-    large = schedule.block_m * schedule.block_n >= LARGE_TILE
-    return STAYING if large and plan.root.expr == plan.node else STAYING_ELSE
+    seen = plan.part.copies_blocks and schedule.block_n >= WIDE.block_n and plan.root.expr == plan.node
+    return STAYING if seen else STAYING_ELSE
 
 
 def _before(packing: Packing, item: int) -> float:

@@ -17,7 +17,7 @@ FEW_TERMS = 128
 """Terms of a sum below which no product begins with 22 bits of each factor, which may show where eager errs so little: of 2^30
 sums of 64 on an H200, beside one huge element, one was off by 4.85e-6 where 4.72e-6 is allowed."""
 LOADS_BYTES = 200 * 1024
-"""Shared memory that the loads under way may take of more."""
+"""Shared memory that the loads under way take at most, where a block may have more."""
 Precision = Literal["tf32", "tf32x3", "bf16x6", "bf16x3", "fp16", "fp16x3", "ieee"]
 SCALED = frozenset(name for name, form in FORMS.items() if form.scaled)
 
@@ -97,14 +97,11 @@ def product_space(plan: Product) -> list[Option]:
     return options
 
 
-def product_starts(plan: Product, precisions: Sequence[Setting], copied: bool) -> list[dict[str, Setting]]:
-    """What of the default schedule may be otherwise before anything is measured: an estimate chooses.
-
-    Programs that stay are a start where the hardware copies blocks (`copied`).
-    """
+def product_starts(plan: Product, precisions: Sequence[Setting]) -> list[dict[str, Setting]]:
+    """What of the default schedule may be otherwise before anything is measured: an estimate chooses."""
     if not plan.precise:
         ways: list[dict[str, Setting]] = [{"packed": False}, {"packed": True}, {"grid": "persistent"}]
-        return ways if copied and matrices(plan) else ways[:2]
+        return ways if plan.part.copies_blocks and matrices(plan) else ways[:2]
     found: list[dict[str, Setting]] = []
     for precision in precisions:
         if precision == "fp16x3" and plan.extents[-1] < FEW_TERMS:

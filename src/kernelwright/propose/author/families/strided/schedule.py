@@ -20,10 +20,10 @@ HELD, APART = 1024, 8192
 MOST = 1 << 20
 """Elements of a tile, beyond which Triton compiles none."""
 LANES = 32
-WIDE, SECTOR = 16, 32
+WIDE_BYTES, SECTOR = 16, 32
 """Bytes of a wide load, and those that memory hands out at least."""
-LONG_LINE, PROGRAMS = 256, 1024
-"""Rows beside one another that a program takes where lines begin within a sector, and programs that keep a device busy."""
+LONG_LINE, MANY_TILES = 256, 1024
+"""Rows beside one another that a program takes where lines begin within a sector, and tiles that keep a device busy."""
 EACH, APART_EACH = 16, 64
 """Elements of a tile that are one thread's: where they lie together, and where they lie apart."""
 MOST_WARPS, OF_LONGEST = 16, 32
@@ -75,20 +75,19 @@ def strided_default(plan: Strided) -> StridedSchedule:
             rows=rows, block=block, passes="whole" if whole else "blocks", warps=_warps(rows * block)
         )
     # The sector in which a line begins is handed out for its neighbour too: a share of what is read that long lines lessen.
-    long = _within_sectors(plan) and plan.row_count >= PROGRAMS * LONG_LINE
+    long = _begins_within_sectors(plan) and plan.row_count >= MANY_TILES * LONG_LINE
     rows = _within(plan.row_count, LONG_LINE if long else 64)
     return StridedSchedule(rows=rows, block=min(block, 32), passes="blocks", warps=4)
 
 
-def _within_sectors(plan: Strided) -> bool:
-    """Whether lines of what is read begin at wide loads' multiples, and not at those of sectors."""
-    part, axis = plan.part, plan.columns[-1]
-    apart = [
-        step * ITEM_BYTES[part.argument(e).dtype]
-        for e in part.elements
-        if (step := stride(e, axis, part.sizes)) is not None
-    ]
-    return any(step % WIDE == 0 and step % SECTOR for step in apart)
+def _begins_within_sectors(plan: Strided) -> bool:
+    """Whether long lines of the only thing that is read begin at multiples of wide loads, and not at those of sectors."""
+    part, row, column = plan.part, plan.rows[-1], plan.columns[-1]
+    lines = [e for e in part.elements if column in e.axes]
+    if len(lines) != 1 or part.sizes[row] < LONG_LINE or stride(lines[0], row, part.sizes) != 1:
+        return False
+    step = (stride(lines[0], column, part.sizes) or 0) * ITEM_BYTES[part.argument(lines[0]).dtype]
+    return step % WIDE_BYTES == 0 and step % SECTOR != 0
 
 
 def _stepped(plan: Strided) -> StridedSchedule:
