@@ -82,9 +82,11 @@ def strided_default(plan: Strided) -> StridedSchedule:
 
 def _begins_within_sectors(plan: Strided) -> bool:
     """Whether long lines of the only thing that is read begin at multiples of wide loads, and not at those of sectors."""
-    part, row, column = plan.part, plan.rows[-1], plan.columns[-1]
+    part, column = plan.part, plan.columns[-1]
     lines = [e for e in part.elements if column in e.axes]
-    if len(lines) != 1 or part.sizes[row] < LONG_LINE or stride(lines[0], row, part.sizes) != 1:
+    if len(lines) != 1 or not plan.rows or part.sizes[plan.rows[-1]] < LONG_LINE:
+        return False
+    if stride(lines[0], plan.rows[-1], part.sizes) != 1:
         return False
     step = (stride(lines[0], column, part.sizes) or 0) * ITEM_BYTES[part.argument(lines[0]).dtype]
     return step % WIDE_BYTES == 0 and step % SECTOR != 0
