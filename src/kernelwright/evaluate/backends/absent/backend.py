@@ -41,10 +41,10 @@ SLOWER = 4.0
 INTERPRETING = ("torch._dynamo", f"{ENTRYPOINTS}.interpreted")
 INTERPRET = {"TRITON_INTERPRET": "1"}
 """Triton reads it when it is imported, which torch._dynamo does: the interpreter's children have a parent of their own."""
-NO_LAUNCH = "no launch"
 NOT_AT_THESE = (
     "an interpreter can bear {}, where it launches no kernel; at a smaller size of the task it can be verified"
 )
+"""Of a kernel for its task's own shapes alone."""
 
 
 def open_backend(cpu: Callable[[], Host]) -> "AbsentBackend":
@@ -168,13 +168,13 @@ def _decoration(trial: Trial, child: CandidateProcess, facts: BuildFacts) -> str
     cases = trial.session.cases if facts.kernels else ()
     ways = {"result": "without its own kernels the result is right too", "given": "its kernels are given the result"}
     for case in cases:
-        given = trial.session.present(case)
-        ran = _without_kernels(child, given)
+        trial.session.present(case)
+        ran = _without_kernels(child, case)
         if ran and not ran.launches and trial.session.task.workload != trial.task.workload:
             raise OutcomeReached(Compiled(build=facts, why=NOT_AT_THESE.format(trial.session.original.reduction)))
-        if any(expected.draws > 1 for expected in given.expected):
+        if any(expected.draws > 1 for expected in case.expected):
             return ""
-        found = _right_without(trial, child, given, ran) if ran else frozenset()
+        found = _right_without(trial, child, case, ran) if ran else frozenset()
         ways = {way: told for way, told in ways.items() if way in found}
         if not ways or "result" in ways:
             break
