@@ -137,3 +137,11 @@ def test_a_final_meets_every_baseline(gpu):
     assert named == {"eager", "compile", "compile_max", "graph"}
     assert not any(v.cached for v in found.timing.versus)
     assert "graph" in {v.baseline for v in found.timing.versus}
+
+
+def test_a_compiler_that_tunes_for_too_long_is_left_out_and_what_is_timed_then_is_right(gpu):
+    more = {"baselines": ("eager", "compile"), "final_baselines": ("compile_max", "graph"), "tuning_limit_s": 0.1}
+    found = gpu.judge("softmax", gpu_kernels.SOFTMAX, effort="final", **more)
+    assert found.outcome == "measured", found
+    assert found.timing.missing == ("compile_max: torch.compile was not done tuning after 0.1 s",)
+    assert {v.baseline for v in found.timing.versus} == {"eager", "compile", "graph"}

@@ -61,7 +61,7 @@ EFFORTS: Mapping[Work, Settings] = {
     "thorough": {
         "autotune": {"points": 48},
         "remeasurement": {"finalists": 5},
-        "policy": {"search_blocks": 32, "search_precision": 0.01, "search_seconds": 8.0},
+        "policy": {"search_blocks": 32, "search_precision": 0.01, "search_seconds": 8.0, "tuning_limit_s": 600.0},
     },
 }
 """Settings that an effort brings, under whatever a file or a flag says: how many points of a kernel's tunables are tried, and

@@ -20,7 +20,7 @@ LIMIT_BYTES = 16 << 20
 SEED_LIMIT = 1 << 62
 MOST_SEEDS = 1024
 MOST: dict[str, float] = {
-    "compile_limit_s": 1800, "run_limit_s": 600, "memory_bytes": 1 << 40,
+    "compile_limit_s": 1800, "run_limit_s": 600, "tuning_limit_s": 1800, "memory_bytes": 1 << 40,
     "seeds": 64, "search_blocks": 1000, "final_blocks": 1000, "search_seconds": 600, "final_seconds": 600,
     "patience": 10_000, "tune_points": 256,
 }  # fmt: skip

@@ -5,6 +5,7 @@ writable here, and draws are put straight into it. The baselines that only a GPU
 """
 
 import gc
+import os
 import socket
 import traceback
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from kernelwright.evaluate.entrypoints.effects import Effects
 from kernelwright.evaluate.entrypoints.reference import Call, ReferenceSide, described_by
 from kernelwright.evaluate.entrypoints.slices import cut, run_in_slices
 from kernelwright.evaluate.entrypoints.task_file import double
+from kernelwright.evaluate.entrypoints.time_limit import TimeIsOver, ended_after
 from kernelwright.evaluate.sandbox.cuda_arena import CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages import tasks
@@ -33,6 +35,8 @@ PARTS, WHOLE_BYTES = 64, 4 << 30
 """Parts of the rows of which one is measured, and what the fp64 variant may take as a whole where it can go in slices."""
 SMALL_BYTES = 2 << 30
 """Of results in double precision that stay so."""
+THREADS = "TORCHINDUCTOR_COMPILE_THREADS"
+"""Of a compiler that tunes: read whenever it does. Whether it has a pool of processes was decided at its import."""
 UNREAD = ("compile", "compile_max", "graph", "freeze")
 """Variants whose results nobody asks for."""
 
@@ -115,11 +119,23 @@ class CudaReferenceSide(ReferenceSide):
         variant = command.variant
         self._sliced = command.sliced if variant == "fp64" else self._sliced
         if variant == "compile_max":
-            # Its CUDA graphs would copy every input in, or be captured anew within the clock: inputs move here.
-            self._variants[variant] = torch.compile(self._models["eager"], mode="max-autotune-no-cudagraphs")
-        elif variant != "graph":
-            return super().prepare(command)
-        return self._tried(variant, command.calls)
+            return self._tuned(command)
+        return self._tried(variant, command.calls) if variant == "graph" else super().prepare(command)
+
+    def _tuned(self, command: messages.Prepare) -> messages.Prepared:
+        """`compile_max`, or that it took too long; its kernels are compiled by all cores, in threads of this process."""
+        # Its CUDA graphs would copy every input in, or be captured anew within the clock: inputs move here.
+        self._variants[command.variant] = torch.compile(self._models["eager"], mode="max-autotune-no-cudagraphs")
+        alone = os.environ.get(THREADS, "1")
+        os.environ[THREADS] = str(len(os.sched_getaffinity(0)))
+        try:
+            with ended_after(command.limit_s):
+                return self._tried(command.variant, command.calls)
+        except TimeIsOver:
+            torch.cuda.empty_cache()
+            return messages.Prepared(missing=f"torch.compile was not done tuning after {command.limit_s:g} s")
+        finally:
+            os.environ[THREADS] = alone
 
     def _leaves_of(self, variant: str, offsets: Sequence[int]) -> list[object]:
         """As everywhere; in slices, only a slice is ever in double precision."""

@@ -30,6 +30,7 @@ from kernelwright.records.run import Device
 from kernelwright.records.task import Task
 
 COMPILE_LIMIT_S = 600.0
+"""After which a reference that compiles is taken to hang."""
 FORM = 2
 """Raised whenever baselines are timed in another way."""
 Ratios = dict[BaselineName, Ratio]
@@ -59,8 +60,10 @@ def _prepare(session: Session, variant: BaselineName) -> str:
     """
     if variant not in session.prepared and variant != "eager":
         windows = [session.cases[0].offsets[: len(session.inputs)]]
+        tuning_s = session.policy.tuning_limit_s
         try:
-            prepared = session.reference.ask(Prepare(variant=variant, calls=windows), limit_s=COMPILE_LIMIT_S)
+            command = Prepare(variant=variant, calls=windows, limit_s=tuning_s)
+            prepared = session.reference.ask(command, limit_s=COMPILE_LIMIT_S + tuning_s)
             if variant == "compile":
                 session.reference.compute(windows, variant, COMPILE_LIMIT_S)
             session.prepared[variant] = prepared.missing

@@ -8,6 +8,7 @@ import pytest
 from kernelwright.evaluate.backends.cpu.clock import CpuClock
 from kernelwright.evaluate.pipeline import baselines, timing_sanity
 from kernelwright.evaluate.sandbox.candidate_process import Ran
+from kernelwright.evaluate.sandbox.messages.calls import Prepared
 from kernelwright.evaluate.timing.clock import Samples
 from kernelwright.evaluate.timing.statistics import Stopping
 from kernelwright.records.policy import Policy
@@ -80,6 +81,24 @@ def test_a_baseline_that_cannot_be_made_is_left_out_with_its_reason():
     names, missing = baselines.made(asked, ("eager", "graph"))
     assert names == ["eager"]
     assert missing == (f"graph: {why['graph']}",)
+
+
+def test_the_compiler_may_tune_as_long_as_the_policy_says_and_what_is_not_done_is_named():
+    asked = []
+
+    def ask(command, limit_s):
+        asked.append((command.limit_s, limit_s))
+        return Prepared(missing="torch.compile was not done tuning after 7 s")
+
+    case = SimpleNamespace(offsets=(0,))
+    tuned = SimpleNamespace(
+        prepared={}, policy=Policy(tuning_limit_s=7.0), cases=[case], inputs=[None], reference=SimpleNamespace(ask=ask)
+    )
+    for _ in range(2):
+        names, missing = baselines.made(tuned, ("eager", "compile_max"))
+        assert names == ["eager"]
+        assert missing == ("compile_max: torch.compile was not done tuning after 7 s",)
+    assert asked == [(7.0, 607.0)]
 
 
 def device_sample(each_us, hidden_us, calls=10):

@@ -273,6 +273,8 @@ class Prepare(Command[Prepared]):
     nodes: tuple[str, ...] = ()
     sliced: bool = False
     """`fp64` goes in slices of rows."""
+    limit_s: float = 0.0
+    """Longest that `compile_max` may tune."""
 
 
 class Precision(Reply):
