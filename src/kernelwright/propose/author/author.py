@@ -4,7 +4,9 @@ Each intent of a proposal request is one verb of the learner. The author is stat
 same: all that it knows of the past comes with the brief.
 """
 
+import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from pydantic import JsonValue
@@ -12,7 +14,7 @@ from pydantic import JsonValue
 from kernelwright.devices import kinds
 from kernelwright.errors import ProposeError
 from kernelwright.languages import names_for
-from kernelwright.propose.author.designs import DESIGNS, shape_class
+from kernelwright.propose.author.designs import DESIGNS, Design, shape_class
 from kernelwright.propose.author.learn import Learner, Past, Step, read_memo
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
@@ -22,6 +24,8 @@ from kernelwright.records.task import Target, Task
 from kernelwright.records.tuning import TuningKey
 
 S = TypeVar("S", bound=Record)
+TRIES = 8
+"""Steps that are gone until a kernel is a new one."""
 
 
 class Author:
@@ -33,13 +37,18 @@ class Author:
         Raises:
             ProposeError: an operation, a dtype or a pattern of axes that it does not write.
         """
-        return [self._one(brief, number) for number in range(brief.proposal_request.count)]
+        language, design = _design(brief)
+        made: list[Proposal] = []
+        for number in range(brief.proposal_request.count):
+            made.append(_new(brief, language, design, number, brief.run.tried | {one.candidate.source for one in made}))
+        return made
 
     def refuse(self, task: Task, language: LanguageName | None) -> None:
         """See `Selective.refuse`."""
         first = ProposalRequest(number=0, intent="seed")
         try:
-            self._one(Brief(task, first, parents=(), feedback=(), seed=0, language=language), 0)
+            brief = Brief(task, first, parents=(), feedback=(), seed=0, language=language)
+            _one(brief, *_design(brief), 0)
         except ProposeError as error:
             raise ProposeError(f"the built-in author cannot write this task: {error}{_elsewhere(task)}") from None
 
@@ -59,20 +68,39 @@ class Author:
         memo = read_memo(attempt.proposal.memo)
         return memo.schedule if memo is not None and memo.language in DESIGNS else None
 
-    def _one(self, brief: Brief, sibling: int) -> Proposal:
-        seed = brief.seed + 1_000_003 * sibling
-        past = Past(brief.parents, brief.feedback, brief.proposal_request.number, sibling, brief.proposal_request.count)
-        kind = brief.task.target.kind
-        written = next((name for name in names_for(kind) if name in DESIGNS), None)
-        if written is None:
-            raise ProposeError(f"the built-in author writes {' and '.join(DESIGNS)}, and neither is for {kind}")
-        if brief.language not in (None, written):
-            raise ProposeError(f"the built-in author writes {written} for {kind} targets, not {brief.language}")
-        design = DESIGNS[written](brief.task)
-        learner = Learner(design.space, written, design.default, seed, lambda s: design.write(s).id)
-        step = _recalled(brief, sibling, learner) or _step(brief, past, learner)
-        note = "; ".join(filter(None, (step.note, design.algebra, design.stays(brief.task))))
-        return Proposal(candidate=design.write(step.schedule), note=note, memo=step.memo.model_dump_json())
+
+def _design(brief: Brief) -> tuple[str, Design]:
+    """What is written for the brief's target, and how; each schedule is written once.
+
+    Raises:
+        ProposeError: nothing, or not in the language that the run names.
+    """
+    kind = brief.task.target.kind
+    written = next((name for name in names_for(kind) if name in DESIGNS), None)
+    if written is None:
+        raise ProposeError(f"the built-in author writes {' and '.join(DESIGNS)}, and neither is for {kind}")
+    if brief.language not in (None, written):
+        raise ProposeError(f"the built-in author writes {written} for {kind} targets, not {brief.language}")
+    design = DESIGNS[written](brief.task)
+    return written, replace(design, write=functools.cache(design.write))
+
+
+def _new(brief: Brief, language: str, design: Design, sibling: int, tried: frozenset[str]) -> Proposal:
+    """A kernel that the run has not tried, or the last of a few that it has: two ways may lead to one schedule."""
+    for again in range(TRIES):
+        proposal = _one(brief, language, design, sibling + again * brief.proposal_request.count)
+        if proposal.candidate.source not in tried:
+            break
+    return proposal
+
+
+def _one(brief: Brief, language: str, design: Design, sibling: int) -> Proposal:
+    seed = brief.seed + 1_000_003 * sibling
+    past = Past(brief.parents, brief.feedback, brief.proposal_request.number, sibling, brief.proposal_request.count)
+    learner = Learner(design.space, language, design.default, seed, lambda s: design.write(s).id, design.cost)
+    step = _recalled(brief, sibling, learner) or _step(brief, past, learner)
+    note = "; ".join(filter(None, (step.note, design.algebra, design.stays(brief.task))))
+    return Proposal(candidate=design.write(step.schedule), note=note, memo=step.memo.model_dump_json())
 
 
 def _elsewhere(task: Task) -> str:

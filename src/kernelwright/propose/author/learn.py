@@ -2,12 +2,14 @@
 
 This is hill climbing without stored state. The best schedule of a lineage fixes one order in which its options are
 changed. A proposal request takes the change at its distance from the attempt that measured that best, so siblings which know
-nothing of each other never try the same. A change that paid makes a new best and is continued in its direction. Without
+nothing of each other never try the same. A change that paid makes a new best and is continued in its direction. Where somebody
+estimates what schedules cost, what is thought to be slower comes later, and what is thought to be hopeless never. Without
 feedback the first parent is changed at random. Plans, languages and sources are unknown here.
 """
 
 import random
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -21,6 +23,8 @@ from kernelwright.records.feedback import BROADER, Bottleneck, Feedback
 S = TypeVar("S", bound=Record)
 Fingerprint = Callable[[S], str]
 """What tells the kernels of two schedules apart: an option may mean nothing beside the others."""
+Estimate = Callable[[S], float]
+"""Microseconds that a schedule's kernels may take."""
 PAYS = 1.01
 """Factor of speedup above which a turn has paid and is worth continuing."""
 MATCHED = 4.0
@@ -31,9 +35,12 @@ BEHIND = 0.15
 """How much less likely a value is that lies behind one that did not pay: most options have one optimum."""
 HOME = 2.0
 """How much likelier an option goes back to where a person would start."""
+DEAR = 4.0
+"""Times the best's estimate from which on a schedule is not tried: what was estimated so took 1.6 to 270 times as long, of
+49 schedules of two kernels (docs/log.md, 2026-11-28)."""
 
 DRAWS = 8
-"""Starting points that are drawn until one is another kernel than home's."""
+"""Times that a starting point, or a pair of moves, is drawn until one will do."""
 
 
 class Base(Record):
@@ -99,12 +106,21 @@ class Past:
 class Learner(Generic[S]):
     """Chooses the next schedule in one space. `home` is where a person would start."""
 
-    def __init__(self, space: Space[S], language: str, home: S, seed: int, fingerprint: Fingerprint[S] = repr) -> None:
+    def __init__(
+        self,
+        space: Space[S],
+        language: str,
+        home: S,
+        seed: int,
+        fingerprint: Fingerprint[S] = repr,
+        estimate: Estimate[S] | None = None,
+    ) -> None:
         self.space = space
         self.language = language
         self.home = home
         self.draw = random.Random(seed)
         self.fingerprint = fingerprint
+        self.estimate = estimate
 
     def default(self) -> Step[S]:
         """Home as it is."""
@@ -120,11 +136,11 @@ class Learner(Generic[S]):
         return self._step(schedule, (), None, where) if fits else None
 
     def start(self) -> Step[S]:
-        """A starting point: home with about half of the options drawn anew, again if that changed nothing."""
+        """A starting point: home with about half of the options drawn anew, again if that changed nothing or is hopeless."""
         count = max(1, len(self.space.options) // 2)
         for _ in range(DRAWS):
             schedule = self.space.scattered(self.home, self.draw.getrandbits(32), count)
-            if self.fingerprint(schedule) != self.fingerprint(self.home):
+            if self._worth(schedule, self.home) and self.fingerprint(schedule) != self.fingerprint(self.home):
                 break
         return self._step(schedule, (), None, "a starting point")
 
@@ -202,19 +218,32 @@ class Learner(Generic[S]):
         draw = random.Random(str(sorted(base.schedule.items())))
         schedule = self._schedule(base.schedule)
         tried = set(base.tried)
-        effective = [t for t in self.space.moves(schedule) if self._changes(schedule, t)]
-        picks: list[tuple[Move, ...]] = [(move,) for move in self._onward(base, effective)]
+        worth = self._worths(schedule)
+        picks: list[tuple[Move, ...]] = [(move,) for move in self._onward(base, schedule, list(worth))]
         picks += self._homeward(base, schedule)
-        while len(picks) < count and effective:
-            tried |= {move.name for moves in picks for move in moves}
-            fresh = [t for t in effective if t.name not in tried]
-            if fresh:
-                weights = [self._weight(base, schedule, move, tried) for move in fresh]
-                picks.append((draw.choices(fresh, weights)[0],))
+        while len(picks) < count and worth:
+            tried |= {move.name for turned in picks for move in turned}
+            fresh = [move for move in worth if move.name not in tried]
+            if not fresh:
+                picks.append(self._pair(draw, schedule, worth))
+                continue
+            weights = [self._weight(base, schedule, move, tried) * worth[move] for move in fresh]
+            move = draw.choices(fresh, weights)[0]
+            # Asked of few, since each is written for it: a network has hundreds of options.
+            if self._changes(schedule, move):
+                picks.append((move,))
             else:
-                first, second = draw.choices(effective, k=2)
-                picks.append((first, second) if first.option != second.option else (first,))
+                del worth[move]
         return picks[:count]
+
+    def _pair(self, draw: random.Random, schedule: S, worth: Mapping[Move, float]) -> tuple[Move, ...]:
+        """Two moves, or one where both are of one option; drawn again where together they are hopeless."""
+        for _ in range(DRAWS):
+            first, second = draw.choices(list(worth), list(worth.values()), k=2)
+            turned = (first, second) if first.option != second.option else (first,)
+            if self._worth(self.space.turned(schedule, *turned), schedule):
+                break
+        return turned
 
     def _homeward(self, base: Base, schedule: S) -> list[tuple[Move, ...]]:
         """From a start that nothing was tried on: all the way home at once, to see which of the two is better."""
@@ -224,10 +253,22 @@ class Learner(Generic[S]):
         moves = tuple(t for t in away if getattr(schedule, t.option) != t.value)
         return [moves] if self.fingerprint(self.space.turned(schedule, *moves)) != self.fingerprint(schedule) else []
 
+    def _worths(self, schedule: S) -> dict[Move, float]:
+        """Of each move that is not hopeless, how likely it is tried."""
+        found = {move: self._worth(self.space.turned(schedule, move), schedule) for move in self.space.moves(schedule)}
+        return {move: worth for move, worth in found.items() if worth}
+
+    def _worth(self, schedule: S, best: S) -> float:
+        """How likely a schedule is tried, by what it and the best are estimated to take: 0 to 1, and 1 where nobody knows."""
+        if self.estimate is None:
+            return 1.0
+        times = self.estimate(schedule) / max(self.estimate(best), sys.float_info.min)
+        return 0.0 if times >= DEAR else 1.0 / max(1.0, times) ** 2
+
     def _changes(self, schedule: S, move: Move) -> bool:
         return self.fingerprint(self.space.turned(schedule, move)) != self.fingerprint(schedule)
 
-    def _onward(self, base: Base, effective: Sequence[Move]) -> list[Move]:
+    def _onward(self, base: Base, schedule: S, moves: Sequence[Move]) -> list[Move]:
         """One step further in the direction that paid, if there is one that was not tried."""
         if not base.onward:
             return []
@@ -237,8 +278,8 @@ class Learner(Generic[S]):
             return []
         at = values.index(last.value)
         beside = {values[i] for i in (at - 1, at + 1) if 0 <= i < len(values)}
-        ahead = [t for t in effective if t.option == last.option and t.value in beside and t.name not in base.tried]
-        return ahead if len(ahead) == 1 else []
+        ahead = [t for t in moves if t.option == last.option and t.value in beside and t.name not in base.tried]
+        return ahead if len(ahead) == 1 and self._changes(schedule, ahead[0]) else []
 
     def _weight(self, base: Base, schedule: S, move: Move, tried: set[str]) -> float:
         option = self.space.by_name[move.option]

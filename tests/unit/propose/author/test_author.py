@@ -14,7 +14,7 @@ from kernelwright.propose.author.schedule.cpp import cpp_default
 from kernelwright.propose.author.schedule.triton import triton_default
 from kernelwright.propose.author.source.cpp import write_cpp
 from kernelwright.propose.author.source.triton import write_triton
-from kernelwright.propose.proposer import Brief
+from kernelwright.propose.proposer import Brief, RunFacts
 from kernelwright.propose.table import PROPOSERS
 from kernelwright.records.attempt import Attempt, Cost, ProposalRequest
 from kernelwright.records.evaluation import BuildFailed
@@ -23,9 +23,10 @@ from kernelwright.records.feedback import Feedback
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples").glob("*.py"))
 
 
-def propose(task, seed=0, history=(), feedback=(), **proposal_request):
+def propose(task, seed=0, history=(), feedback=(), tried=(), **proposal_request):
     wanted = ProposalRequest(**{"number": 0, "intent": "seed"} | proposal_request)
-    return asyncio.run(Author().propose(Brief(task, wanted, tuple(history), tuple(feedback), seed)))
+    brief = Brief(task, wanted, tuple(history), tuple(feedback), seed, run=RunFacts(tried=frozenset(tried)))
+    return asyncio.run(Author().propose(brief))
 
 
 def attempt(proposal, number=0):
@@ -84,6 +85,16 @@ def test_a_chain_without_feedback_keeps_moving(softmax):
         (proposal,) = propose(softmax.task, seed, [attempt(proposal)], intent="improve", parents=(0,))
         seen.add(proposal.candidate.id)
     assert len(seen) >= 5
+
+
+def test_a_kernel_that_the_run_has_tried_is_not_proposed_again(softmax):
+    (first,) = propose(softmax.task)
+    words = [Feedback(attempt=0, words="SUCCESS", works=True, speedup_eager=1.5)]
+    tried = {first.candidate.source}
+    for _ in range(6):
+        (child,) = propose(softmax.task, 3, [attempt(first)], words, tried, intent="improve", parents=(0,), number=1)
+        assert child.candidate.source not in tried
+        tried.add(child.candidate.source)
 
 
 def test_what_cannot_be_written_raises():

@@ -58,20 +58,25 @@ def words(number, speedup, works=True, bottleneck="unknown"):
     return Feedback(attempt=number, words="SUCCESS", works=works, speedup_eager=speedup, bottleneck=bottleneck)
 
 
-def learner(seed=0, home=ORIGIN):
-    return Learner(SPACE, "cpp", home, seed)
+def rough(s):
+    """An estimate of what a schedule takes, which knows of two options nothing."""
+    return 1 / cost(s.model_copy(update={"d": "slow", "f": 1}))
 
 
-def search(seed, budget, withheld, latest=False, home=SENSIBLE):
+def learner(seed=0, home=ORIGIN, estimate=None):
+    return Learner(SPACE, "cpp", home, seed, estimate=estimate)
+
+
+def search(seed, budget, withheld, latest=False, home=SENSIBLE, estimate=None):
     """Best speedup of a greedy strategy, which expands the best attempt or, with `latest`, the last one."""
-    step = learner(seed, home).start()
+    step = learner(seed, home, estimate).start()
     history = []
     for number in range(budget):
         history.append((cost(step.schedule), attempt(number, step)))
         score, parent = history[-1] if latest else max(history, key=lambda pair: pair[0])
         feedback = () if withheld else (words(parent.number, score),)
         past = Past((parent,), feedback, number + 1)
-        step = learner(1000 * seed + number, home).improve(past)
+        step = learner(1000 * seed + number, home, estimate).improve(past)
     return max(score for score, _ in history)
 
 
@@ -80,6 +85,21 @@ def test_feedback_beats_blindness_on_equal_budget(latest):
     gains = [search(s, 20, False, latest) / search(s, 20, True, latest) for s in range(40)]
     assert statistics.geometric_mean(gains) > 1.2
     assert sum(g > 1 for g in gains) > 1.5 * sum(g < 1 for g in gains)
+
+
+def test_a_rough_estimate_beats_none_on_equal_budget():
+    gains = [search(s, 10, False, estimate=rough) / search(s, 10, False) for s in range(40)]
+    assert statistics.geometric_mean(gains) > 1.1
+    assert sum(g > 1 for g in gains) > 1.5 * sum(g < 1 for g in gains)
+
+
+@pytest.mark.parametrize("intent", ["start", "improve"])
+def test_what_is_estimated_to_be_hopeless_is_not_tried(intent):
+    parent = made(SENSIBLE, "a=4", ORIGIN, 1.0)
+    for number in range(2, 40):
+        asked = learner(number, SENSIBLE, rough)
+        step = asked.start() if intent == "start" else asked.improve(Past((parent,), (words(1, 2.0),), number))
+        assert rough(step.schedule) < 4 * rough(SENSIBLE), step.note
 
 
 def test_starting_points_differ_with_the_seed_and_repeat_with_it():

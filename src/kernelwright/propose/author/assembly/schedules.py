@@ -19,6 +19,7 @@ class Schedules:
         self.program = program
         self._families = {f.name: f for f in families}
         self._prefixes = [f"k{n}_" for n in range(len(program.kernels))] if len(program.kernels) > 1 else [""]
+        self._costs: dict[tuple[int, Record], float] = {}
 
     @cached_property
     def record(self) -> type[Record]:
@@ -52,11 +53,14 @@ class Schedules:
         return record.model_validate({name: getattr(schedule, prefix + name) for name in record.model_fields})
 
     def cost(self, schedule: Record) -> float:
-        """Estimated microseconds of the program's kernels."""
-        return sum(
-            self.family(kernel).cost(kernel.plan, self.of(schedule, number))
-            for number, kernel in enumerate(self.program.kernels)
-        )
+        """Estimated microseconds of the program's kernels, of which schedules that are compared have most in common."""
+        return sum(self._cost(number, self.of(schedule, number)) for number in range(len(self.program.kernels)))
+
+    def _cost(self, number: int, schedule: Record) -> float:
+        if (number, schedule) not in self._costs:
+            kernel = self.program.kernels[number]
+            self._costs[number, schedule] = self.family(kernel).cost(kernel.plan, schedule)
+        return self._costs[number, schedule]
 
     def family(self, kernel: Kernel) -> Family:
         """Who made a kernel."""
