@@ -91,7 +91,7 @@ class Progress:
         brief = make_brief(self._task, proposal_request, self.config.seed, self.attempts, self._feedback)
         gateway = RunGateway(self._parts, proposal_request.number) if self._parts else BareGateway()
         facts = run_facts(self.config, self.ledger.spent.proposals, self.best)
-        tried = frozenset(attempt.proposal.candidate.source for attempt in self.attempts)
+        tried = frozenset(attempt.proposal.candidate.kernel_id for attempt in self.attempts)
         facts = replace(facts, yardstick=completed(self._aids.yardstick, yardstick(self.attempts)), tried=tried)
         environment, tuned = self._aids.environment, self._aids.tuned
         brief = replace(

@@ -33,7 +33,7 @@ class RunFacts:
     yardstick: Yardstick | None = None
     """None: it was not measured before the run, and nothing was timed yet, or feedback is withheld."""
     tried: frozenset[str] = frozenset()
-    """Source texts of its attempts: one more of them would teach nothing."""
+    """`kernel_id` of its attempts' candidates: one more of them would teach nothing."""
 
 
 @dataclass(frozen=True)

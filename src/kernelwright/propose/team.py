@@ -96,8 +96,7 @@ def _ahead(brief: Brief, member: Proposer) -> bool:
 
 def _new(made: Proposal, brief: Brief) -> bool:
     """Whether the run has not tried it; a model's answer without a kernel was paid for, and counts each time."""
-    source = made.candidate.source
-    return not source or source not in brief.run.tried
+    return not made.candidate.source or made.candidate.kernel_id not in brief.run.tried
 
 
 def _owner(brief: Brief) -> str:

@@ -108,6 +108,11 @@ class Candidate(Record):
         """File ending of the source."""
         return language(self.language).suffix
 
+    @property
+    def kernel_id(self) -> str:
+        """Hash of what a compiler is given, its flags included, whatever tunables are set to."""
+        return self.at(()).id
+
     def at(self, defines: tuple[Define, ...]) -> "Candidate":
         """The same kernel with its tunables fixed: nothing is left open."""
         return self.model_copy(update={"defines": defines, "tunables": ()})

@@ -80,7 +80,7 @@ class Policy(Record):
     """A verdict needs a median log ratio beyond this, besides an interval that excludes zero."""
     compile_limit_s: float = 120.0
     """Longest that compiling a candidate may take, and the first call of a module, in which it compiles."""
-    tuning_limit_s: float = Field(default=90.0, gt=0)
+    tuning_limit_s: float = Field(default=90.0, gt=0, le=3600)
     """Longest that torch.compile may tune for a final (`compile_max`). Where it is not done by then it is left out, and the
     verdict says so."""
     run_limit_s: float = 30.0

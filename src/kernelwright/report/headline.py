@@ -11,7 +11,7 @@ from typing import Literal
 from kernelwright.languages import language
 from kernelwright.records.attempt import Attempt, beats_eager, busy_load, fastest
 from kernelwright.records.evaluation import OUTCOMES, Compiled, Measured, Verified, speedup_over_eager
-from kernelwright.records.measure import Verdict, Versus
+from kernelwright.records.measure import Timing, Verdict, Versus
 from kernelwright.records.run import Outcome, RunCard, least_speedup
 from kernelwright.report import words
 from kernelwright.report.tally import writer
@@ -60,6 +60,12 @@ def sentence(versus: Versus) -> str:
     if versus.verdict == "inconclusive":
         return f"Neither faster nor slower than {name} can be claimed: {words.times(ratio.median)}, {interval}."
     return f"{versus.verdict.capitalize()} than {name}: {words.times(ratio.median)}, {interval}."
+
+
+def left_out(timing: Timing) -> list[str]:
+    """A sentence for each baseline that it was not compared with."""
+    told = [each.partition(": ") for each in timing.missing]
+    return [f"Not compared with {words.BASELINE[name]}: {why}." for name, _, why in told if name in words.BASELINE]
 
 
 def _of_search(best: Attempt, outcome: Outcome | None) -> Headline:

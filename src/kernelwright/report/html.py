@@ -27,7 +27,7 @@ from kernelwright.report.charts.run import Share, progress, shares
 from kernelwright.report.charts.svg import HALF, NARROW, WIDE
 from kernelwright.report.charts.walk import walked, ways
 from kernelwright.report.dialogues import dialogues, is_drill
-from kernelwright.report.headline import Headline, headline, sentence
+from kernelwright.report.headline import Headline, headline, left_out, sentence
 from kernelwright.report.tally import SOURCE_LIMIT, highlighted, plain, reason, rows, writer
 from kernelwright.report.use import NO_FILES, Files, needs, steps
 from kernelwright.version import __version__
@@ -196,6 +196,7 @@ def templates() -> Environment:
         highlighted,
         plain,
         sentence,
+        left_out,
         reason,
     ):
         found.filters[word.__name__] = word

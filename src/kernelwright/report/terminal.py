@@ -16,7 +16,7 @@ from kernelwright.records.measure import BaselineName, Verdict
 from kernelwright.records.run import Message, Outcome, RunCard, Spending, spending
 from kernelwright.report import tally, words
 from kernelwright.report.dialogues import is_drill
-from kernelwright.report.headline import Headline, headline, sentence
+from kernelwright.report.headline import Headline, headline, left_out, sentence
 from kernelwright.report.tally import reason
 
 VERDICT_STYLE: dict[Verdict, str] = {"faster": "bold green", "slower": "bold red", "inconclusive": "bold"}
@@ -61,6 +61,7 @@ def _claim(card: RunCard, told: Headline) -> list[RenderableType]:
     if told.measured:
         for versus in told.measured.timing.versus:
             parts.append(Text.assemble("  ", _text(sentence(versus), VERDICT_STYLE[versus.verdict])))
+        parts += [_text(f"  {lacks}", "dim") for lacks in left_out(told.measured.timing)]
         if told.measured.numerics is not None:
             parts.append(_text(f"numerics {told.measured.numerics.words}", "dim"))
     return parts

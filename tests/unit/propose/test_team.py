@@ -47,7 +47,9 @@ def ask(team, number, *parents, tried=()):
         number=number, intent="improve" if parents else "seed", parents=tuple(range(len(parents)))
     )
     brief = Brief(sample_task(), request, tuple(attempts), tuple(told(s) for *_, s in parents), seed=0)
-    brief = replace(brief, run=RunFacts(tried=frozenset(tried)))
+    brief = replace(
+        brief, run=RunFacts(tried=frozenset(Candidate(language="cpp", source=text).kernel_id for text in tried))
+    )
     (made,) = asyncio.run(team.propose(brief))
     return made
 

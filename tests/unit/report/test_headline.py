@@ -5,7 +5,7 @@ import pytest
 import fake_runs as fake
 from kernelwright.records.measure import Load
 from kernelwright.records.run import Outcome
-from kernelwright.report.headline import headline, sentence
+from kernelwright.report.headline import headline, left_out, sentence
 
 
 def test_a_final_measurement_is_claimed():
@@ -53,6 +53,16 @@ def test_a_blurred_final_is_no_headline():
     assert "4.00×" not in told.title + told.explanation
     eager = best.evaluation.timing.against("eager")
     assert sentence(eager).startswith("No figure against eager PyTorch can be claimed: 99 % interval 0.36× to 11.1×")
+
+
+def test_a_baseline_that_it_was_not_compared_with_is_named_with_the_reason():
+    measured = fake.measured(final=True)
+    told = ("compile_max: torch.compile was not done tuning after 90 s", "replays were not looked at")
+    timing = measured.timing.model_copy(update={"missing": told})
+    assert left_out(timing) == [
+        "Not compared with torch.compile (max-autotune): torch.compile was not done tuning after 90 s."
+    ]
+    assert left_out(measured.timing) == []
 
 
 @pytest.mark.parametrize("final", [True, False])

@@ -36,7 +36,7 @@ PARTS, WHOLE_BYTES = 64, 4 << 30
 SMALL_BYTES = 2 << 30
 """Of results in double precision that stay so."""
 THREADS = "TORCHINDUCTOR_COMPILE_THREADS"
-"""Of a compiler that tunes: read whenever it does. Whether it has a pool of processes was decided at its import."""
+"""Of a compiler that tunes: read as it first does. Whether it has a pool of processes was decided at its import."""
 UNREAD = ("compile", "compile_max", "graph", "freeze")
 """Variants whose results nobody asks for."""
 
@@ -123,7 +123,7 @@ class CudaReferenceSide(ReferenceSide):
         return self._tried(variant, command.calls) if variant == "graph" else super().prepare(command)
 
     def _tuned(self, command: messages.Prepare) -> messages.Prepared:
-        """`compile_max`, or that it took too long; its kernels are compiled by all cores, in threads of this process."""
+        """`compile_max`, or that it took too long; what its templates make is compiled on all cores, in threads."""
         # Its CUDA graphs would copy every input in, or be captured anew within the clock: inputs move here.
         self._variants[command.variant] = torch.compile(self._models["eager"], mode="max-autotune-no-cudagraphs")
         alone = os.environ.get(THREADS, "1")
@@ -132,10 +132,14 @@ class CudaReferenceSide(ReferenceSide):
             with ended_after(command.limit_s):
                 return self._tried(command.variant, command.calls)
         except TimeIsOver:
-            torch.cuda.empty_cache()
-            return messages.Prepared(missing=f"torch.compile was not done tuning after {command.limit_s:g} s")
+            del self._variants[command.variant]
         finally:
             os.environ[THREADS] = alone
+        # Outside of the handler, whose traceback holds what the compiler had on the device.
+        torch.cuda.synchronize()
+        gc.collect()
+        torch.cuda.empty_cache()
+        return messages.Prepared(missing=f"torch.compile was not done tuning after {command.limit_s:g} s")
 
     def _leaves_of(self, variant: str, offsets: Sequence[int]) -> list[object]:
         """As everywhere; in slices, only a slice is ever in double precision."""

@@ -72,6 +72,11 @@ def _prepare(session: Session, variant: BaselineName) -> str:
     return session.prepared.get(variant, "")
 
 
+def try_again(session: Session) -> None:
+    """What could not be made is asked for once more: under this policy there is more time."""
+    session.prepared = {name: why for name, why in session.prepared.items() if not why}
+
+
 def leave_out(session: Session, variant: str, error: DeviceFullError) -> None:
     """There is no device memory for a baseline: no later candidate asks for it again."""
     session.prepared[variant] = f"no device memory for it ({error.part})"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kernelwright.evaluate.backends.backend import Backend, Loaded
+from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.new_best_audit import audited
 from kernelwright.evaluate.pipeline.replayed import bounded
 from kernelwright.evaluate.pipeline.timing import fresh_inputs, time_candidate
@@ -89,6 +90,8 @@ def _the_device(trial: Trial, backend: Backend, own_host: bool) -> Iterator[None
     with lock if own_host else lock.shared():
         # Another task's admission may have needed the device's memory meanwhile.
         session = trial.reopen()
+        if trial.policy.tuning_limit_s > session.policy.tuning_limit_s:
+            baselines.try_again(session)
         session.policy = trial.policy
         backend.activate(session)
         backend.host.in_use = session

@@ -25,7 +25,7 @@ from kernelwright.records.tuning import TuningKey
 
 S = TypeVar("S", bound=Record)
 TRIES = 8
-"""Steps that are gone until a kernel is a new one."""
+"""Further steps that are drawn until a kernel is a new one."""
 
 
 class Author:
@@ -39,8 +39,9 @@ class Author:
         """
         language, design = _design(brief)
         made: list[Proposal] = []
-        for number in range(brief.proposal_request.count):
-            made.append(_new(brief, language, design, number, brief.run.tried | {one.candidate.source for one in made}))
+        for sibling in range(brief.proposal_request.count):
+            tried = brief.run.tried | {one.candidate.kernel_id for one in made}
+            made.append(_one(brief, language, design, sibling, tried))
         return made
 
     def refuse(self, task: Task, language: LanguageName | None) -> None:
@@ -48,7 +49,7 @@ class Author:
         first = ProposalRequest(number=0, intent="seed")
         try:
             brief = Brief(task, first, parents=(), feedback=(), seed=0, language=language)
-            _one(brief, *_design(brief), 0)
+            _one(brief, *_design(brief), 0, frozenset())
         except ProposeError as error:
             raise ProposeError(f"the built-in author cannot write this task: {error}{_elsewhere(task)}") from None
 
@@ -85,20 +86,17 @@ def _design(brief: Brief) -> tuple[str, Design]:
     return written, replace(design, write=functools.cache(design.write))
 
 
-def _new(brief: Brief, language: str, design: Design, sibling: int, tried: frozenset[str]) -> Proposal:
+def _one(brief: Brief, language: str, design: Design, sibling: int, tried: frozenset[str]) -> Proposal:
     """A kernel that the run has not tried, or the last of a few that it has: two ways may lead to one schedule."""
-    for again in range(TRIES):
-        proposal = _one(brief, language, design, sibling + again * brief.proposal_request.count)
-        if proposal.candidate.source not in tried:
-            break
-    return proposal
-
-
-def _one(brief: Brief, language: str, design: Design, sibling: int) -> Proposal:
     seed = brief.seed + 1_000_003 * sibling
     past = Past(brief.parents, brief.feedback, brief.proposal_request.number, sibling, brief.proposal_request.count)
     learner = Learner(design.space, language, design.default, seed, lambda s: design.write(s).id, design.cost)
     step = _recalled(brief, sibling, learner) or _step(brief, past, learner)
+    # What a hint names is asked for, whether it was tried or not.
+    for _ in range(0 if brief.proposal_request.hint else TRIES):
+        if design.write(step.schedule).kernel_id not in tried:
+            break
+        step = learner.another(past)
     note = "; ".join(filter(None, (step.note, design.algebra, design.stays(brief.task))))
     return Proposal(candidate=design.write(step.schedule), note=note, memo=step.memo.model_dump_json())
 

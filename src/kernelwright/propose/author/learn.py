@@ -3,13 +3,14 @@
 This is hill climbing without stored state. The best schedule of a lineage fixes one order in which its options are
 changed. A proposal request takes the change at its distance from the attempt that measured that best, so siblings which know
 nothing of each other never try the same. A change that paid makes a new best and is continued in its direction. Where somebody
-estimates what schedules cost, what is thought to be slower comes later, and what is thought to be hopeless never. Without
-feedback the first parent is changed at random. Plans, languages and sources are unknown here.
+estimates what schedules cost, what is thought to be slower comes later, and single changes that are thought to be hopeless do
+not come. Without feedback the first parent is changed at random. Plans, languages and sources are unknown here.
 """
 
 import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -39,7 +40,7 @@ DEAR = 4.0
 """Times the best's estimate from which on a schedule is not tried: what was estimated so took 1.6 to 270 times as long, of
 49 schedules of two kernels (docs/log.md, 2026-11-28)."""
 
-DRAWS = 8
+DRAWS = 32
 """Times that a starting point, or a pair of moves, is drawn until one will do."""
 
 
@@ -150,7 +151,17 @@ class Learner(Generic[S]):
         if base is None:
             return self._blind(past)
         picks = self._picks(base, self._distance(base, past) + 1)
-        moves = picks[-1] if picks else ()
+        return self._turned(base, picks[-1] if picks else ())
+
+    def another(self, past: Past) -> Step[S]:
+        """A step drawn for this request alone, where the one that was its turn is known."""
+        base = self._base(past)
+        if base is None:
+            return self._blind(past) if past.parents else self.start()
+        schedule = self._schedule(base.schedule)
+        return self._turned(base, self._pair(self.draw, schedule, self._worths(schedule), {self.fingerprint(schedule)}))
+
+    def _turned(self, base: Base, moves: tuple[Move, ...]) -> Step[S]:
         because = f", {base.bottleneck} bound" if base.bottleneck != "unknown" else ""
         note = f"turned {', '.join(t.name for t in moves)}{because}"
         return self._step(self.space.turned(self._schedule(base.schedule), *moves), moves, base, note)
@@ -225,8 +236,7 @@ class Learner(Generic[S]):
             tried |= {move.name for turned in picks for move in turned}
             fresh = [move for move in worth if move.name not in tried]
             if not fresh:
-                picks.append(self._pair(draw, schedule, worth))
-                continue
+                return [*picks, *self._pairs(draw, schedule, worth, picks, count)]
             weights = [self._weight(base, schedule, move, tried) * worth[move] for move in fresh]
             move = draw.choices(fresh, weights)[0]
             # Asked of few, since each is written for it: a network has hundreds of options.
@@ -236,12 +246,31 @@ class Learner(Generic[S]):
                 del worth[move]
         return picks[:count]
 
-    def _pair(self, draw: random.Random, schedule: S, worth: Mapping[Move, float]) -> tuple[Move, ...]:
-        """Two moves, or one where both are of one option; drawn again where together they are hopeless."""
+    def _pairs(
+        self,
+        draw: random.Random,
+        schedule: S,
+        worth: Mapping[Move, float],
+        picks: Sequence[tuple[Move, ...]],
+        count: int,
+    ) -> list[tuple[Move, ...]]:
+        """Further turns, of which no two make the same kernel as long as others are found."""
+        known = {self.fingerprint(self.space.turned(schedule, *turned)) for turned in ((), *picks)}
+        found: list[tuple[Move, ...]] = []
+        while len(picks) + len(found) < count:
+            found.append(self._pair(draw, schedule, worth, known))
+            known.add(self.fingerprint(self.space.turned(schedule, *found[-1])))
+        return found
+
+    def _pair(
+        self, draw: random.Random, schedule: S, worth: Mapping[Move, float], known: AbstractSet[str]
+    ) -> tuple[Move, ...]:
+        """Two moves; drawn again where together they are hopeless, or make a kernel that is known."""
         for _ in range(DRAWS):
             first, second = draw.choices(list(worth), list(worth.values()), k=2)
             turned = (first, second) if first.option != second.option else (first,)
-            if self._worth(self.space.turned(schedule, *turned), schedule):
+            made = self.space.turned(schedule, *turned)
+            if self._worth(made, schedule) and self.fingerprint(made) not in known:
                 break
         return turned
 
@@ -254,9 +283,9 @@ class Learner(Generic[S]):
         return [moves] if self.fingerprint(self.space.turned(schedule, *moves)) != self.fingerprint(schedule) else []
 
     def _worths(self, schedule: S) -> dict[Move, float]:
-        """Of each move that is not hopeless, how likely it is tried."""
+        """Of each move that is not hopeless, how likely it is tried. Where all are, the estimate is wrong: all are alike."""
         found = {move: self._worth(self.space.turned(schedule, move), schedule) for move in self.space.moves(schedule)}
-        return {move: worth for move, worth in found.items() if worth}
+        return {move: worth for move, worth in found.items() if worth} or dict.fromkeys(found, 1.0)
 
     def _worth(self, schedule: S, best: S) -> float:
         """How likely a schedule is tried, by what it and the best are estimated to take: 0 to 1, and 1 where nobody knows."""

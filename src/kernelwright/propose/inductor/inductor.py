@@ -40,7 +40,7 @@ class Inductor:
         """
         made: list[Proposal] = []
         for number in range(brief.proposal_request.count):
-            made.append(await self._new(brief, number, brief.run.tried | {one.candidate.source for one in made}))
+            made.append(await self._new(brief, number, brief.run.tried | {one.candidate.kernel_id for one in made}))
         return made
 
     def refuse(self, task: Task, language: LanguageName | None) -> None:
@@ -52,7 +52,7 @@ class Inductor:
         count = brief.proposal_request.count
         for again in range(TRIES):
             proposal = await self._one(brief, sibling + again * count)
-            if proposal.candidate.source not in tried:
+            if proposal.candidate.kernel_id not in tried:
                 break
         return proposal
 

@@ -99,6 +99,9 @@ def test_the_compiler_may_tune_as_long_as_the_policy_says_and_what_is_not_done_i
         assert names == ["eager"]
         assert missing == ("compile_max: torch.compile was not done tuning after 7 s",)
     assert asked == [(7.0, 607.0)]
+    baselines.try_again(tuned)
+    baselines.made(tuned, ("compile_max",))
+    assert len(asked) == 2
 
 
 def device_sample(each_us, hidden_us, calls=10):

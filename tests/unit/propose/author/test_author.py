@@ -90,11 +90,23 @@ def test_a_chain_without_feedback_keeps_moving(softmax):
 def test_a_kernel_that_the_run_has_tried_is_not_proposed_again(softmax):
     (first,) = propose(softmax.task)
     words = [Feedback(attempt=0, words="SUCCESS", works=True, speedup_eager=1.5)]
-    tried = {first.candidate.source}
-    for _ in range(6):
-        (child,) = propose(softmax.task, 3, [attempt(first)], words, tried, intent="improve", parents=(0,), number=1)
-        assert child.candidate.source not in tried
-        tried.add(child.candidate.source)
+    tried = {first.candidate.kernel_id}
+    for seed in range(6):
+        (child,) = propose(softmax.task, seed, [attempt(first)], words, tried, intent="improve", parents=(0,), number=1)
+        assert child.candidate.kernel_id not in tried
+        tried.add(child.candidate.kernel_id)
+
+
+def test_what_changes_only_the_compiler_s_flags_is_another_kernel(softmax):
+    (first,) = propose(softmax.task)
+    words = [Feedback(attempt=0, words="SUCCESS", works=True, speedup_eager=1.5)]
+    tried, made = {first.candidate.kernel_id}, []
+    for number in range(1, 24):
+        asked = {"intent": "improve", "parents": (0,), "number": number}
+        made += propose(softmax.task, number, [attempt(first)], words, tried, **asked)
+        tried.add(made[-1].candidate.kernel_id)
+    assert len(tried) == 24
+    assert any(one.candidate.source == first.candidate.source for one in made)
 
 
 def test_what_cannot_be_written_raises():

@@ -121,6 +121,34 @@ def test_no_turn_is_tried_twice_from_the_same_best(latest):
     assert len(set(seen)) == len(seen)
 
 
+@pytest.mark.parametrize("estimate", [None, rough])
+def test_pairs_make_kernels_of_their_own(estimate):
+    """With 25 single turns, most of these are pairs; `e` means nothing beside `d=fast`, so some make the same kernel."""
+
+    def kernel(s):
+        return str(s.model_copy(update={"e": "off"}) if s.d == "fast" else s)
+
+    asked = Learner(SPACE, "cpp", SENSIBLE, 0, kernel, estimate)
+    parent = attempt(0, asked.default())
+    made = [asked.improve(Past((parent,), (words(0, 1.0),), n)).schedule for n in range(1, 60)]
+    assert len({kernel(s) for s in made} - {kernel(SENSIBLE)}) == len(made)
+    assert sum(sum(x != y for x, y in zip(s, SENSIBLE, strict=True)) == 2 for s in made) > 20
+
+
+def test_where_the_turn_is_known_each_request_draws_another_of_its_own():
+    parent = attempt(0, learner().start())
+    past = Past((parent,), (words(0, 1.0),), 1)
+    drawn = {str(learner(seed).another(past).schedule) for seed in range(20)}
+    assert len(drawn) > 12
+
+
+def test_an_estimate_that_calls_everything_hopeless_is_not_believed():
+    asked = learner(estimate=lambda s: 0.0 if s == Options() else 1.0)
+    parent = attempt(0, asked.default())
+    made = {str(asked.improve(Past((parent,), (words(0, 1.0),), n)).schedule) for n in range(1, 10)}
+    assert len(made) == 9
+
+
 def test_siblings_of_one_expansion_differ():
     parent = attempt(0, learner().start())
     pasts = [Past((parent,), (words(0, 1.0),), number, k, 4) for number in (1, 2) for k in range(4)]

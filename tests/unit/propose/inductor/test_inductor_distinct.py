@@ -26,7 +26,7 @@ def propose(monkeypatch, written, tried, count=1):
         inductor, "write", lambda task, lowering, schedule: Candidate(language="cpp", source=written(schedule))
     )
     request, gateway = ProposalRequest(number=1, intent="seed", count=count), Gateway()
-    run = RunFacts(tried=frozenset(tried))
+    run = RunFacts(tried=frozenset(Candidate(language="cpp", source=text).kernel_id for text in tried))
     brief = Brief(sample_task(), request, (), (), seed=0, gateway=gateway, run=run)
     made = asyncio.run(inductor.Inductor().propose(brief))
     return [one.candidate.source for one in made], gateway.asked
