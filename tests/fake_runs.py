@@ -280,6 +280,15 @@ def long_run(count: int = 60) -> list[Attempt]:
     return found
 
 
+def without(outcome: Outcome, *missing: str) -> Outcome:
+    """The end of a run whose final was not compared with some baseline."""
+    assert outcome.final is not None
+    assert isinstance(outcome.final.evaluation, Measured)
+    timing = outcome.final.evaluation.timing.model_copy(update={"missing": missing})
+    evaluation = outcome.final.evaluation.model_copy(update={"timing": timing})
+    return outcome.model_copy(update={"final": outcome.final.model_copy(update={"evaluation": evaluation})})
+
+
 def ended(best: Attempt, eager: float = 3.1, compiled: float = 1.01) -> Outcome:
     """The end of a run whose best was measured anew."""
     final = best.model_copy(update={"evaluation": measured(eager, compiled, final=True)})

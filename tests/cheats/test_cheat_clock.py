@@ -9,7 +9,7 @@ from kernelwright.evaluate.backends.cpu.process import CppCandidateProcess
 
 OUTSIDER = Path(__file__).parent / "outsider"
 NOISE, AGAIN = 1.25, 3
-"""How many times its honest twin's upper bound a cheat's lower bound may be, and how often one that gained nothing is met."""
+"""How many times as fast as its honest twin a cheat may look, and how often one that gained nothing is met."""
 WORK = """
 static void work(const float* x, float* out) {
     for (int i = 0; i < 4096; ++i) out[i] = x[i] * 3 + 1;
@@ -50,8 +50,14 @@ def noticed(arms, source, name, because, **how):
         if caught.outcome == "suspect":
             assert caught.because == because
             break
-        assert caught.timing.against("eager").speedup.low < NOISE * twin.timing.against("eager").speedup.high
+        assert not gained(caught.timing, twin.timing)
     return twin, caught, through
+
+
+def gained(cheat, twin):
+    """By its time, and by the ratio to eager's: what else runs may slow eager alone, or one of the two kernels."""
+    ratios = cheat.against("eager").speedup.low, twin.against("eager").speedup.high
+    return ratios[0] >= NOISE * ratios[1] and NOISE * cheat.latency_us <= twin.latency_us
 
 
 @pytest.mark.defence("outside_clock")

@@ -114,6 +114,14 @@ def test_the_headline_of_a_final():
     assert "the same candidate; nothing was run again" in text
 
 
+def test_a_baseline_that_it_was_not_compared_with_is_named():
+    run = fake.long_run()
+    why = "torch.compile was not done tuning after 90 s"
+    page = render(fake.card(), run, fake.without(fake.ended(fastest(run)), f"compile_max: {why}"))
+    assert f"Not compared with torch.compile (max-autotune): {why}." in Tags(page).text
+    assert "Not compared" not in Tags(PAGES["final"]).text
+
+
 def test_search_figures_are_labelled():
     assert "search figure" in Tags(PAGES["every"]).text
     assert "against eager PyTorch · search figure" not in Tags(PAGES["final"]).text

@@ -26,6 +26,12 @@ def test_a_finished_run():
     assert sum("measured" in line.split()[1:2] for line in text.splitlines()) == SHOWN
 
 
+def test_a_baseline_that_it_was_not_compared_with_is_named():
+    run, why = fake.long_run(), "no device memory for it (compile_max)"
+    text = printed(fake.card(), run, fake.without(fake.ended(run[-1]), f"compile_max: {why}"))
+    assert f"Not compared with torch.compile (max-autotune): {why}." in text
+
+
 def test_an_empty_run():
     text = printed(fake.card(), [], Outcome(best=None, stopped="interrupted"))
     assert "No right kernel was found" in text
