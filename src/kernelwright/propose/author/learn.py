@@ -163,7 +163,7 @@ class Learner(Generic[S]):
 
     def _turned(self, base: Base, moves: tuple[Move, ...]) -> Step[S]:
         because = f", {base.bottleneck} bound" if base.bottleneck != "unknown" else ""
-        note = f"turned {', '.join(t.name for t in moves)}{because}"
+        note = f"turned {_names(moves)}{because}"
         return self._step(self.space.turned(self._schedule(base.schedule), *moves), moves, base, note)
 
     def apply(self, past: Past, hint: str) -> Step[S]:
@@ -184,8 +184,9 @@ class Learner(Generic[S]):
     def _blind(self, past: Past) -> Step[S]:
         """The first parent with any option turned."""
         parent = self._first(past)
-        moves = (self.draw.choice(list(self.space.moves(parent))),)
-        return self._step(self.space.turned(parent, *moves), moves, None, f"turned {moves[0].name} blindly")
+        moves = list(self.space.moves(parent))
+        move = tuple(self.draw.sample(moves, min(1, len(moves))))
+        return self._step(self.space.turned(parent, *move), move, None, f"turned {_names(move)} blindly")
 
     def _first(self, past: Past) -> S:
         memos = [memo for p in past.parents if (memo := self._memo(p))]
@@ -265,8 +266,9 @@ class Learner(Generic[S]):
     def _pair(
         self, draw: random.Random, schedule: S, worth: Mapping[Move, float], known: AbstractSet[str]
     ) -> tuple[Move, ...]:
-        """Two moves; drawn again where together they are hopeless, or make a kernel that is known."""
-        for _ in range(DRAWS):
+        """Two moves; drawn again where together they are hopeless, or make a known kernel. None where nothing is free."""
+        turned: tuple[Move, ...] = ()
+        for _ in range(DRAWS if worth else 0):
             first, second = draw.choices(list(worth), list(worth.values()), k=2)
             turned = (first, second) if first.option != second.option else (first,)
             made = self.space.turned(schedule, *turned)
@@ -344,6 +346,10 @@ class Learner(Generic[S]):
         names = tuple(move.name for move in moves)
         memo = Memo(language=self.language, schedule=schedule.model_dump(), turned=names, base=base)
         return Step(schedule, note, memo)
+
+
+def _names(moves: Sequence[Move]) -> str:
+    return ", ".join(move.name for move in moves) or "nothing"
 
 
 def _parted(name: str) -> tuple[str, str, str]:

@@ -149,6 +149,14 @@ def test_an_estimate_that_calls_everything_hopeless_is_not_believed():
     assert len(made) == 9
 
 
+@pytest.mark.parametrize("feedback", [(), (words(0, 1.0),)], ids=["withheld", "told"])
+def test_a_space_without_options_has_one_schedule(feedback):
+    only = Learner(Space(Options, ()), "cpp", Options(), 0)
+    past = Past((attempt(0, only.default()),), feedback, 1)
+    for step in (only.start(), only.improve(past), only.another(past), only.repair(past)):
+        assert step.schedule == Options()
+
+
 def test_siblings_of_one_expansion_differ():
     parent = attempt(0, learner().start())
     pasts = [Past((parent,), (words(0, 1.0),), number, k, 4) for number in (1, 2) for k in range(4)]
