@@ -4,7 +4,7 @@ Each task is optimised by the command line once with each effort, in runs that r
 would who tries the tool: wall seconds from the first to the last, start and admission included, and the speedup over eager
 of the final (1 where PyTorch stays). The share of an effort is the logarithm of its speedup over that of `thorough`. Goes on
 where it was cut: a row is written after each run. `--efforts quick` runs some alone, `--join FILE…` puts the files of several
-passes on one machine together into `--out`.
+passes on one machine together into `--out`. `--runs FOLDER` keeps the runs, to see in their reports where the time went.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -71,7 +72,7 @@ def joined(files: Sequence[Path], out: Path) -> list[Row]:
 
 def ran(task: str, effort: str, asked: argparse.Namespace) -> Row:
     """One run: its wall seconds, its attempts and what it reached."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() if asked.runs is None else nullcontext(str(asked.runs)) as folder:
         named = with_size(ROOT / "tasks" / f"{task}.py", asked.size)
         command = [sys.executable, "-m", "kernelwright", "optimize", str(named), "--target", asked.target, "--json"]
         command += ["--effort", effort, "--no-cache", "--run-dir", folder]
@@ -84,7 +85,7 @@ def ran(task: str, effort: str, asked: argparse.Namespace) -> Row:
     try:
         told = json.loads(said.stdout)
     except ValueError:
-        return {"seconds": seconds, "speedup": 1.0, "attempts": 0, "ended": said.stderr[-300:]}
+        return {"seconds": seconds, "speedup": 1.0, "attempts": 0, "ended": said.stderr[-2000:]}
     ratio = (told["best"] or {}).get("speedup_eager") or {"median": 1.0}
     speedup = 1.0 if told["pytorch_stays"] else max(1.0, float(ratio["median"]))
     return {"seconds": seconds, "speedup": speedup, "attempts": told["attempts"], "ended": told["stopped"]}
@@ -124,6 +125,7 @@ def arguments() -> argparse.Namespace:
     found.add_argument("--efforts", nargs="+", choices=EFFORTS, default=list(EFFORTS))
     found.add_argument("--join", type=Path, nargs="+", help="files of passes, put together into --out; nothing is run")
     found.add_argument("--seconds", type=float, default=3600.0, help="no run begins after so long")
+    found.add_argument("--runs", type=Path, help="folder that keeps the runs; without it they are forgotten")
     found.add_argument("--out", type=Path, required=True)
     return found.parse_args()
 

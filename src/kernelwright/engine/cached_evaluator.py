@@ -4,7 +4,7 @@ The same candidate in the same environment is known, even while it is still bein
 what earlier runs found. If the referee itself breaks, it is asked once more.
 
 The sweep compares structure with structure, not with luck in a constant: every point is a sample charged to device
-seconds, within the budget. Finals measure the best few again, because a search picks its best by figures that were
+seconds, within the budget. It ends early where a few points say that this structure is far behind. Finals measure the best few again, because a search picks its best by figures that were
 lucky enough to be picked, and only that figure is published: the finalist stands if its new figure still beats what the
 search saw of the next one; otherwise the next is measured too and the better one wins. A finalist that is no longer
 right is out.
@@ -27,6 +27,9 @@ from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
 from kernelwright.store.cache import EvaluationCache, confined, evaluation_key
+
+LOOK, FAR = 4, 2.0
+"""Points after which a sweep is looked at, and how many times the best kernel's time the best of them may take."""
 
 
 class EnvironmentKey(NamedTuple):
@@ -126,8 +129,12 @@ class Tuned(NamedTuple):
     """What was tried, point by point; empty where there was only one."""
 
 
-async def autotune(judge: CachedEvaluator, proposal: Proposal, points: int, allowance_s: float) -> Tuned:
+async def autotune(
+    judge: CachedEvaluator, proposal: Proposal, points: int, allowance_s: float, best_us: float | None = None
+) -> Tuned:
     """Evaluate at most `points` settings while device seconds are left; the default one always.
+
+    No more than a few where they stay far behind `best_us`, the time of the best kernel as this one was asked for.
 
     Raises:
         RefereeError: the referee broke.
@@ -136,7 +143,8 @@ async def autotune(judge: CachedEvaluator, proposal: Proposal, points: int, allo
     tried: list[Judgement] = []
     settings: list[Setting] = []
     for candidate in choose_points(proposal.candidate, points):
-        if best is not None and sum(found.evaluation.paid_seconds for found in tried) >= allowance_s:
+        spent_s = sum(found.evaluation.paid_seconds for found in tried)
+        if best is not None and (spent_s >= allowance_s or _far_behind(settings, best_us)):
             break
         found = await judge.judge(candidate)
         tried.append(found)
@@ -146,6 +154,11 @@ async def autotune(judge: CachedEvaluator, proposal: Proposal, points: int, allo
     assert best is not None
     several = tuple(settings) if len(settings) > 1 else ()
     return Tuned(proposal.model_copy(update={"candidate": best[0]}), best[1], tuple(tried), several)
+
+
+def _far_behind(settings: Sequence[Setting], best_us: float | None) -> bool:
+    times = [setting.latency_us for setting in settings if setting.latency_us is not None]
+    return best_us is not None and len(settings) >= LOOK and bool(times) and min(times) > FAR * best_us
 
 
 def _setting(candidate: Candidate, found: Evaluation) -> Setting:

@@ -24,16 +24,19 @@ async def search(strategy: Strategy, proposer: Proposer, judge: CachedEvaluator,
         RefereeError: the referee broke; every attempt before it was told.
     """
 
-    async def expand(brief: Brief, proposal_request: ProposalRequest, allowance_s: float) -> list[Tuned]:
+    async def expand(
+        brief: Brief, proposal_request: ProposalRequest, allowance_s: float, best_us: float | None
+    ) -> list[Tuned]:
         proposals = await progress.proposals(proposer, brief, proposal_request.count)
         points = progress.config.autotune.points
-        return await asyncio.gather(*(autotune(judge, p, points, allowance_s) for p in proposals))
+        return await asyncio.gather(*(autotune(judge, p, points, allowance_s, best_us) for p in proposals))
 
     flight: deque[tuple[ProposalRequest, asyncio.Task[list[Tuned]]]] = deque()
     try:
         while True:
             while (proposal_request := progress.ask(strategy, len(flight))) is not None:
-                work = expand(progress.brief(proposal_request), proposal_request, progress.ledger.device_s)
+                best_us = progress.best.latency_us if progress.best is not None else None
+                work = expand(progress.brief(proposal_request), proposal_request, progress.ledger.device_s, best_us)
                 flight.append((proposal_request, asyncio.create_task(work)))
             if not flight:
                 return progress.why(strategy)

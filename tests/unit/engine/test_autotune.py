@@ -1,8 +1,12 @@
 """The sweep tries every declared point within the budget, and lets the best one stand for the candidate."""
 
+import asyncio
+import math
+
 import pytest
 
-from kernelwright.engine.cached_evaluator import choose_points
+from kernelwright.engine.cached_evaluator import Judgement, autotune, choose_points
+from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Candidate, Define, Tunable
 from kernelwright.records.evaluation import OUTCOMES, merit
 from kernelwright.testing.samples import sample_evaluation, sample_measured
@@ -32,6 +36,18 @@ def test_the_sweep_stops_with_the_device_seconds(play):
     budget = {"proposals": 1, "device_s": 2.0}
     (attempt,) = play(proposer=ScriptedProposer(tunables=BLOCKS), budget=budget).attempts
     assert attempt.tuned == 3
+
+
+@pytest.mark.parametrize(("best_us", "tried"), [(None, 6), (60.0, 6), (49.0, 4)], ids=["no best", "near", "far behind"])
+def test_of_a_structure_far_behind_only_a_few_points_are_tried(best_us, tried):
+    class Judge:
+        async def judge(self, candidate):
+            return Judgement(candidate.id, sample_measured(1.0))
+
+    assert sample_measured(1.0).timing.latency_us == 100.0
+    proposal = Proposal(candidate=Candidate(language="cpp", source="x", tunables=BLOCKS))
+    found = asyncio.run(autotune(Judge(), proposal, 16, math.inf, best_us))
+    assert len(found.tried) == tried
 
 
 def test_a_candidate_without_tunables_is_not_called_swept(play):

@@ -184,6 +184,15 @@ def outcome_of(trial: Trial, failure: Exception) -> Evaluation:
     return Suspect(because="tampering", evidence=str(failure))
 
 
+def unheld(trial: Trial, backend: Backend, error: Exception) -> Crashed:
+    """What a kernel comes to beside which the referee finds no room on the device, twice."""
+    reason = "the device has no memory left beside this kernel: does it hold on to what it allocates?"
+    outcome = Crashed(stage=trial.stage, reason=reason, log=str(error))
+    told = _told(trial, backend, outcome)
+    assert isinstance(told, Crashed)
+    return told
+
+
 def _explained(reason: str) -> str:
     if any(name in reason for name in FAULTS):
         # The first process of a namespace cannot die of SIGABRT, so that the C library's abort ends in this one.

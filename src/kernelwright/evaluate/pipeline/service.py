@@ -17,7 +17,7 @@ from kernelwright.evaluate.backends.backend import Backend
 from kernelwright.evaluate.backends.host import common_versions
 from kernelwright.evaluate.backends.table import Backends
 from kernelwright.evaluate.pipeline import admit, baselines, lowering
-from kernelwright.evaluate.pipeline.evaluate import build_candidate, evaluate_candidate
+from kernelwright.evaluate.pipeline.evaluate import build_candidate, evaluate_candidate, unheld
 from kernelwright.evaluate.pipeline.examine import examine
 from kernelwright.evaluate.pipeline.yardstick import yardstick
 from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
@@ -80,7 +80,10 @@ class EvaluationService:
             self._make_room(backend)
             give_way = partial(self._close_oldest, backend)
             opened = partial(admit.open_session, backend, source, target, policy, give_way)
-            session = self._with_room(backend, opened, source.name)
+            try:
+                session = self._with_room(backend, opened)
+            except FULL as error:
+                raise _too_large(source.name, error) from None
             task = session.original.task
             if _keeps_baselines(backend, policy):
                 session.known = baselines.load(self._place_of_baselines(task, policy))
@@ -118,7 +121,11 @@ class EvaluationService:
         self._note_what_takes_long(trial, backend)
         before = dict(trial.session.known)
         try:
-            found = self._with_room(backend, partial(evaluate_candidate, trial, backend), task.name, task.id)
+            found = self._with_room(backend, partial(evaluate_candidate, trial, backend), task.id)
+        except FULL as error:
+            # The task alone had room: it has just been admitted anew. So a kernel that takes all memory ends no run.
+            found = unheld(trial, backend, error)
+            self._close(task.id)
         except RefereeError:
             # A reference that broke answers nothing more: whoever asks next has the task admitted anew.
             self._close(task.id)
@@ -174,7 +181,10 @@ class EvaluationService:
             if key not in self._yardsticks:
                 if backend.clock is not None:
                     self._note(f"timing {' and '.join(names)}, which kernels are held against")
-                self._yardsticks[key] = self._with_room(backend, measured, task.name, task.id)
+                try:
+                    self._yardsticks[key] = self._with_room(backend, measured, task.id)
+                except FULL as error:
+                    raise _too_large(task.name, error) from None
             return self._yardsticks[key]
 
     def environment(self, target: Target) -> Environment:
@@ -215,11 +225,11 @@ class EvaluationService:
         if effort == "final":
             self._note("final: fresh inputs, head to head" if backend.clock is not None else "final: fresh inputs")
 
-    def _with_room(self, backend: Backend, work: Callable[[], T], name: str, task: str = "") -> T:
+    def _with_room(self, backend: Backend, work: Callable[[], T], task: str = "") -> T:
         """What `work` gives; where the device's memory is full, once more with all other tasks closed.
 
         Raises:
-            TaskError: it is full again.
+            DeviceFullError, torch.OutOfMemoryError: it is full again.
         """
         try:
             return work()
@@ -230,15 +240,9 @@ class EvaluationService:
         self._close(task)
         while self._close_oldest(backend):
             pass
-        try:
-            # What other workers did beside it is over then.
-            with backend.host.device_lock:
-                return work()
-        except FULL as error:
-            raise TaskError(
-                f"the device has no memory to judge {name!r}, with nothing else open: {error}. Make its inputs smaller.",
-                "too_large",
-            ) from None
+        # What other workers did beside it is over then.
+        with backend.host.device_lock:
+            return work()
 
     def _make_room(self, backend: Backend) -> None:
         """Close the tasks that nobody has asked about for longest, until one more may be open."""
@@ -293,6 +297,11 @@ class EvaluationService:
                 # The order of this dict is that of use.
                 self._sessions[task.id] = self._sessions.pop(task.id)
             return self._sessions.get(task.id)
+
+
+def _too_large(name: str, error: Exception) -> TaskError:
+    told = f"the device has no memory to judge {name!r}, with nothing else open: {error}. Make its inputs smaller."
+    return TaskError(told, "too_large")
 
 
 def _must_confine(backend: Backend) -> None:

@@ -5,10 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernelwright.errors import RefereeError
+from kernelwright.errors import RefereeError, TaskError
 from kernelwright.evaluate.backends.host import DeviceLock
 from kernelwright.evaluate.pipeline import admit, service
 from kernelwright.evaluate.sandbox import jail
+from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
+from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
 
@@ -35,7 +37,8 @@ def made(monkeypatch):
     opened = []
 
     class Backend:
-        clock, host = None, type("Host", (), {"device_lock": DeviceLock(), "in_use": None})()
+        clock = None
+        host = SimpleNamespace(device_lock=DeviceLock(), in_use=None, device=SimpleNamespace(name="this one"))
 
     def open_session(backend, source, target, policy, close_oldest):
         task = SimpleNamespace(id=source.name, name=source.name, target=target, source=source)
@@ -56,27 +59,69 @@ def test_the_task_that_waited_longest_gives_way(made):
     assert [session.closed for session in opened] == [True] * 3 + [False] * service.MOST_OPEN
 
 
-def test_a_task_whose_reference_broke_is_admitted_anew_for_the_next_question(made, monkeypatch):
-    one, opened = made
-    answers = iter([RefereeError("the reference died"), "measured"])
-
-    def evaluate(trial, backend):
-        answer = next(answers)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+@pytest.fixture
+def answering(made, monkeypatch):
+    """A function that has the service's evaluations answer in turn; an exception is raised."""
+    one, _ = made
 
     def trial(task, open_session, *_):
-        return SimpleNamespace(session=open_session(), policy=Policy(), effort="search")
+        return SimpleNamespace(
+            session=open_session(), policy=Policy(), effort="search", stage="measure", seconds=[], tier=2, weights="fresh",
+            binding=None, numerics=Numerics(mode="as-is"), revealed=(),
+        )  # fmt: skip
 
-    monkeypatch.setattr(service, "evaluate_candidate", evaluate)
     monkeypatch.setattr(service, "Trial", trial)
     monkeypatch.setattr(service, "_untaken", lambda *_: None)
-    task = one.admit(TaskSource(name="task", format="kernelbench", source="pass"), CPU, Policy())
+
+    def answer(*given):
+        answers = iter(given)
+
+        def evaluate(trial, backend):
+            answer = next(answers)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        monkeypatch.setattr(service, "evaluate_candidate", evaluate)
+        return one.admit(TaskSource(name="task", format="kernelbench", source="pass"), CPU, Policy())
+
+    return answer
+
+
+def test_a_task_whose_reference_broke_is_admitted_anew_for_the_next_question(made, answering):
+    one, opened = made
+    task = answering(RefereeError("the reference died"), "measured")
     with pytest.raises(RefereeError, match="died"):
         one.evaluate(task, None, Policy(), "search")
     assert one.evaluate(task, None, Policy(), "search") == "measured"
     assert [session.closed for session in opened] == [True, False]
+
+
+def test_where_memory_is_full_a_kernel_is_asked_once_more_with_nothing_else_open(made, answering):
+    one, opened = made
+    task = answering(DeviceFullError("run_on_device", "out of memory"), "measured")
+    assert one.evaluate(task, None, Policy(), "search") == "measured"
+    assert opened[0].closed
+
+
+def test_a_kernel_that_takes_all_memory_ends_no_run(made, answering):
+    one, _ = made
+    full = DeviceFullError("run_on_device", "CUDA out of memory. Tried to allocate 2 GiB.")
+    task = answering(full, full, "measured")
+    found = one.evaluate(task, None, Policy(), "search")
+    assert (found.outcome, found.stage) == ("crashed", "measure")
+    assert "no memory left beside this kernel" in found.reason
+    assert "2 GiB" in found.log
+    assert one.evaluate(task, None, Policy(), "search") == "measured"
+
+
+def test_a_task_for_which_there_is_no_memory_cannot_be_judged(made, monkeypatch):
+    def full(*_):
+        raise DeviceFullError("map_device_arena", "out of memory")
+
+    monkeypatch.setattr(admit, "open_session", full)
+    with pytest.raises(TaskError, match=r"no memory to judge 'task'.*Make its inputs smaller"):
+        made[0].admit(TaskSource(name="task", format="kernelbench", source="pass"), CPU, Policy())
 
 
 def test_all_open_references_together_keep_the_limit_on_threads():
