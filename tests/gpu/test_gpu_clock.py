@@ -7,7 +7,7 @@ import gpu_kernels
 import pytest
 import torch
 
-from kernelwright.evaluate.entrypoints import device_clock
+from kernelwright.evaluate.entrypoints import captures, device_clock
 from kernelwright.evaluate.entrypoints.device_clock import DeviceClock
 from kernelwright.evaluate.entrypoints.held_calls import HeldCalls, aside
 
@@ -97,10 +97,40 @@ def test_held_calls_compute_from_what_is_written_after_they_were_queued():
 def test_a_graph_gives_eager_s_results(clock):
     calls = [[torch.randn(512, 512, device="cuda")] for _ in range(4)]
     with torch.no_grad():
-        results, clocks = clock.each(device_clock.captured(lambda x: torch.softmax(x, -1) * 2, calls), 4, BUSY_NS)
+        results, clocks = clock.each(captures.captured(lambda x: torch.softmax(x, -1) * 2, calls), 4, BUSY_NS)
     for (x,), got in zip(calls, results, strict=True):
         torch.testing.assert_close(got, torch.softmax(x, -1) * 2)
     assert all(ns > 0 for ns in clocks.each_ns)
+
+
+def test_graphs_of_many_samples_take_the_memory_of_one_and_give_it_back():
+    def sample():
+        calls = [[torch.ones(1 << 26, device="cuda")] for _ in range(2)]
+        captured = captures.captured(lambda x: torch.softmax(x, -1) * 2, calls)
+        return [captured(i) for i in range(2)]
+
+    captures.let_go()
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_reserved()
+    with torch.no_grad():
+        for _ in range(2):
+            sample()
+        once = torch.cuda.memory_reserved()
+        for _ in range(12):
+            sample()
+    assert once - before >= 1 << 30
+    assert torch.cuda.memory_reserved() == once
+    captures.let_go()
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() - before < 1 << 20
+
+
+def test_after_what_cannot_be_captured_others_still_can(clock):
+    x = torch.ones(512, device="cuda")
+    with pytest.raises(RuntimeError):
+        captures.captured(lambda x: x.sum().item(), [[x]])
+    results, _ = clock.each(captures.captured(lambda x: x + 1, [[x]]), 1, BUSY_NS)
+    torch.testing.assert_close(results[0], x + 1)
 
 
 def test_beside_the_time_stand_its_circumstances(gpu):

@@ -4,10 +4,10 @@ The same candidate in the same environment is known, even while it is still bein
 what earlier runs found. If the referee itself breaks, it is asked once more.
 
 The sweep compares structure with structure, not with luck in a constant: every point is a sample charged to device
-seconds, within the budget. It ends early where a few points say that this structure is far behind. Finals measure the best few again, because a search picks its best by figures that were
-lucky enough to be picked, and only that figure is published: the finalist stands if its new figure still beats what the
-search saw of the next one; otherwise the next is measured too and the better one wins. A finalist that is no longer
-right is out.
+seconds, within the budget. It ends early where a few points say that this structure is far behind. Finals measure the best
+few again, because a search picks its best by figures that were lucky enough to be picked, and only that figure is
+published: the finalist stands if its new figure still beats what the search saw of the next one; otherwise the next is
+measured too and the better one wins. A finalist that is no longer right is out.
 """
 
 import asyncio

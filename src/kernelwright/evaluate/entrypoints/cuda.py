@@ -13,14 +13,8 @@ from pathlib import Path
 import torch
 
 from kernelwright.evaluate.entrypoints import numerics, session
-from kernelwright.evaluate.entrypoints.device_clock import (
-    Enqueue,
-    Left,
-    OneGraph,
-    clocked,
-    publish,
-    the_clock,
-)
+from kernelwright.evaluate.entrypoints.captures import OneGraph
+from kernelwright.evaluate.entrypoints.device_clock import Enqueue, Left, clocked, publish, the_clock
 from kernelwright.evaluate.entrypoints.held_calls import HeldCalls, aside
 from kernelwright.evaluate.entrypoints.library_share import library_share
 from kernelwright.evaluate.entrypoints.stream_order import LATE, StreamOrder

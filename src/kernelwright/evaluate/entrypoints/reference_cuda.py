@@ -13,7 +13,7 @@ from functools import partial
 
 import torch
 
-from kernelwright.evaluate.entrypoints import device_clock, session
+from kernelwright.evaluate.entrypoints import captures, device_clock, session
 from kernelwright.evaluate.entrypoints.device_clock import Enqueue, Left, clocked, publish
 from kernelwright.evaluate.entrypoints.effects import Effects
 from kernelwright.evaluate.entrypoints.reference import Call, ReferenceSide, described_by
@@ -75,8 +75,9 @@ class CudaReferenceSide(ReferenceSide):
         return self._scratch
 
     def release(self, command: messages.Release) -> Done:
-        """Give memory back to the device: of the last results, and of what refers to itself if `collect` says so."""
+        """Give memory back to the device: of the last results and graphs, of what refers to itself if `collect` says so."""
         self._kept = []
+        captures.let_go()
         if command.collect:
             gc.collect()
         torch.cuda.empty_cache()
@@ -216,7 +217,7 @@ class CudaReferenceSide(ReferenceSide):
     def _enqueue(self, variant: str, calls: list[list[object]]) -> Enqueue:
         if variant == "graph":
             model = self._models["eager"]
-            return device_clock.captured(lambda *leaves: self._called(model, leaves), calls)
+            return captures.captured(lambda *leaves: self._called(model, leaves), calls)
         function = self._function(variant)
         return lambda i: self._called(function, calls[i])
 

@@ -37,6 +37,8 @@ def audited(trial: Trial, clock: Clock, loaded: Loaded, outcome: Evaluation) -> 
     if trial.effort != "final" or not isinstance(outcome, Measured):
         return outcome
     with trial.timed("promote"):
+        # The clock's baselines need their memory no more; the probes do.
+        trial.session.memory.rest()
         subject = Subject(loaded.process, loaded.give)
         return audit_new_best(
             trial, outcome, Scene(trial.session, subject, clock.busy(), loaded.again), loaded.instruments()

@@ -11,7 +11,8 @@ from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ch
 from kernelwright.evaluate.sandbox.messages.calls import DescribeState, Draw, MapArena
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.layout import Layout
-from kernelwright.evaluate.session.session import Fill, Shared, admitted_regimes
+from kernelwright.evaluate.session.memory import Fill, Shared
+from kernelwright.evaluate.session.session import admitted_regimes
 from kernelwright.evaluate.timing.clock import MOST_CALLS
 from kernelwright.evaluate.verify.distributions import InputDistribution
 from kernelwright.records.policy import Policy
@@ -98,6 +99,9 @@ class HostMemory:
 
     def trim(self) -> None:
         """The allocator sees to it."""
+
+    def rest(self) -> None:
+        """It keeps nothing."""
 
     def close(self) -> None:
         """See `Memory.close`."""

@@ -18,7 +18,8 @@ from kernelwright.evaluate.sandbox.messages.calls import DrawInto, MapDeviceAren
 from kernelwright.evaluate.session.cases import Case, OriginalTask
 from kernelwright.evaluate.session.expectations import watched_bytes
 from kernelwright.evaluate.session.layout import Layout
-from kernelwright.evaluate.session.session import Fill, Session, Shared, admitted_regimes
+from kernelwright.evaluate.session.memory import Fill, Shared
+from kernelwright.evaluate.session.session import Session, admitted_regimes
 from kernelwright.evaluate.timing.clock import MOST_CALLS, SAMPLE_NS
 from kernelwright.evaluate.verify.distributions import InputDistribution
 from kernelwright.records.policy import Policy
@@ -138,6 +139,10 @@ class DeviceMemory:
     def trim(self) -> None:
         """See `Memory.trim`."""
         torch.cuda.empty_cache()
+
+    def rest(self) -> None:
+        """See `Memory.rest`."""
+        rest(self._reference)
 
     def close(self) -> None:
         """See `Memory.close`."""
