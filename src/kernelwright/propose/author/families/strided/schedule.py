@@ -11,8 +11,8 @@ WHOLE_LIMIT = 32768
 """Longest row, in elements, that one program holds at once."""
 STEPS_LIMIT = 1024
 """Longest row that is walked element by element."""
-UNROLLED = 16
-"""Steps that are written out."""
+UNROLLED, FEW_STEPS = 16, 8
+"""Steps that are written out, and so few that a thread has room for the results of four rows."""
 TILE = 1024
 """Elements of a tile that keeps enough loads under way."""
 HELD, APART = 1024, 8192
@@ -24,6 +24,8 @@ WIDE_BYTES, SECTOR = 16, 32
 """Bytes of a wide load, and those that memory hands out at least."""
 LONG_LINE, MANY_TILES = 256, 1024
 """Rows beside one another that a program takes where lines begin within a sector, and tiles that keep a device busy."""
+MANY_ROWS = 1 << 20
+"""Rows that keep a device busy however many a thread takes."""
 EACH, APART_EACH = 16, 64
 """Elements of a tile that are one thread's: where they lie together, and where they lie apart."""
 MOST_WARPS, OF_LONGEST = 16, 32
@@ -94,11 +96,12 @@ def _begins_within_sectors(plan: Strided) -> bool:
 
 def _stepped(plan: Strided) -> StridedSchedule:
     """One column after the other, a row or several above one another for each thread."""
-    if plan.overlap and plan.row_count >= 1 << 20:
+    if plan.overlap and plan.row_count >= MANY_ROWS:
         # On an H200 eight results of a window in one or two dimensions, and four in three, are the most that pays.
         flat = len(plan.columns) <= 2
         return StridedSchedule(rows=256 if flat else 128, stacked=8 if flat else 4)
-    return StridedSchedule(rows=_within(plan.row_count, 128 if plan.row_count < 1 << 16 else 256))
+    many = 512 if plan.column_count <= FEW_STEPS and plan.row_count >= MANY_ROWS else 256
+    return StridedSchedule(rows=_within(plan.row_count, 128 if plan.row_count < 1 << 16 else many))
 
 
 def that_fits(plan: Strided, schedule: StridedSchedule) -> StridedSchedule:
