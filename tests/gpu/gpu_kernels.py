@@ -183,8 +183,9 @@ EXITS = forward("os._exit(0)")
 RAISES = forward("raise ValueError('not today')")
 OUT_OF_MEMORY = forward("torch.empty(1 << 44, device=x.device)", LAUNCHED)
 HOLDS_ALL_MEMORY = forward(
-    "rest = torch.cuda.mem_get_info()[0] - (1 << 27)",
-    "globals().setdefault('held', torch.empty(rest, dtype=torch.uint8, device=x.device))",
+    "if 'held' not in globals():",
+    "    rest = torch.cuda.mem_get_info()[0] - (1 << 26)",
+    "    globals()['held'] = torch.empty(rest, dtype=torch.uint8, device=x.device)",
     LAUNCHED,
 )
 COMPILE_ERROR = SOFTMAX.replace("tl.exp(values", "tl.no_such_function(values")

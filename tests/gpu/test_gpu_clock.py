@@ -131,6 +131,11 @@ def test_after_what_cannot_be_captured_others_still_can(clock):
         captures.captured(lambda x: x.sum().item(), [[x]])
     results, _ = clock.each(captures.captured(lambda x: x + 1, [[x]]), 1, BUSY_NS)
     torch.testing.assert_close(results[0], x + 1)
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_reserved()
+    torch.empty(1 << 28, dtype=torch.uint8, device="cuda")
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() == before, "the allocator goes on as if something were captured"
 
 
 def test_beside_the_time_stand_its_circumstances(gpu):

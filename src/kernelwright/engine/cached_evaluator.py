@@ -28,8 +28,9 @@ from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
 from kernelwright.store.cache import EvaluationCache, confined, evaluation_key
 
-LOOK, FAR = 4, 2.0
-"""Points after which a sweep is looked at, and how many times the best kernel's time the best of them may take."""
+LOOK, TOLD, FAR = 4, 2, 2.0
+"""Points after which a sweep is looked at, of which so many have a time, and how many times the best kernel's time the best
+of them may take."""
 
 
 class EnvironmentKey(NamedTuple):
@@ -158,7 +159,7 @@ async def autotune(
 
 def _far_behind(settings: Sequence[Setting], best_us: float | None) -> bool:
     times = [setting.latency_us for setting in settings if setting.latency_us is not None]
-    return best_us is not None and len(settings) >= LOOK and bool(times) and min(times) > FAR * best_us
+    return best_us is not None and len(settings) >= LOOK and len(times) >= TOLD and min(times) > FAR * best_us
 
 
 def _setting(candidate: Candidate, found: Evaluation) -> Setting:
@@ -168,12 +169,12 @@ def _setting(candidate: Candidate, found: Evaluation) -> Setting:
 
 
 def choose_points(candidate: Candidate, limit: int) -> list[Candidate]:
-    """All settings, or the default one and a sample that depends on the candidate alone."""
+    """All settings or a sample, the default one first and the others in an order that depends on the candidate alone."""
     total = prod(len(tunable.values) for tunable in candidate.tunables)
-    if total <= limit:
-        return list(candidate.points())
-    chosen = {0, *random.Random(candidate.id).sample(range(1, total), limit - 1)}
-    return [point for index, point in enumerate(candidate.points()) if index in chosen]
+    chosen = [0, *random.Random(candidate.id).sample(range(1, total), min(limit, total) - 1)]
+    places = {index: place for place, index in enumerate(chosen)}
+    made = {places[index]: point for index, point in enumerate(candidate.points()) if index in places}
+    return [made[place] for place in range(len(chosen))]
 
 
 async def remeasure_finalists(judge: CachedEvaluator, attempts: Sequence[Attempt], finalists: int) -> Attempt | None:

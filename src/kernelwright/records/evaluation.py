@@ -80,7 +80,7 @@ class BuildFailed(_Outcome):
 
 
 class Crashed(_Outcome):
-    """The candidate process ended by itself: a signal, an exception, an exit."""
+    """The candidate process ended by itself: a signal, an exception, an exit; or the device had no memory left beside it."""
 
     outcome: Literal["crashed"] = "crashed"
     stage: Stage

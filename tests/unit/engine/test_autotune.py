@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from kernelwright.engine import loop
 from kernelwright.engine.cached_evaluator import Judgement, autotune, choose_points
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Candidate, Define, Tunable
@@ -50,6 +51,29 @@ def test_of_a_structure_far_behind_only_a_few_points_are_tried(best_us, tried):
     assert len(found.tried) == tried
 
 
+def test_one_time_among_failures_is_not_enough_to_call_a_structure_slow():
+    class Judge:
+        async def judge(self, candidate):
+            first = all(define.value == 1 for define in candidate.defines)
+            return Judgement(candidate.id, sample_measured(1.0) if first else sample_evaluation("build_failed"))
+
+    proposal = Proposal(candidate=Candidate(language="cpp", source="x", tunables=BLOCKS))
+    assert len(asyncio.run(autotune(Judge(), proposal, 16, math.inf, 1.0)).tried) == 6
+
+
+def test_a_sweep_is_told_the_time_of_the_best_kernel_that_was_known(play, monkeypatch):
+    told = []
+
+    async def recorded(judge, proposal, points, allowance_s, best_us=None):
+        told.append(best_us)
+        return await autotune(judge, proposal, points, allowance_s, best_us)
+
+    monkeypatch.setattr(loop, "autotune", recorded)
+    attempts = play(budget={"proposals": 4}, in_flight=1).attempts
+    assert told[0] is None
+    assert told[1:] == [min(a.latency_us for a in attempts[:n]) for n in range(1, len(attempts))]
+
+
 def test_a_candidate_without_tunables_is_not_called_swept(play):
     (attempt,) = play(**ONE).attempts
     assert attempt.tuned == 0
@@ -67,6 +91,7 @@ def test_a_large_space_is_sampled_with_its_default():
     assert len({point.id for point in points}) == 8
     assert points[0].defines == (Define(name="N", value=0),)
     assert points == choose_points(wide, 8)
+    assert [p.defines[0].value for p in points] != sorted(p.defines[0].value for p in points)
 
 
 def test_better_outcomes_come_first_and_time_decides_among_the_measured():

@@ -1,12 +1,13 @@
 """Calls that are captured into CUDA graphs: each by itself, a baseline's, or all of a question as one, a candidate's.
 
 Runs inside children. A process captures on one stream and into one pool, graph after graph. The allocator keeps what it has
-allocated for a stream, or in a pool whose graphs are gone, until its cache is emptied: with a stream and a pool for each
-graph, those of one final of a pooling that writes 2 GB came to 120 GB, which nobody used.
+allocated for a stream, or in a pool whose graphs are gone, until its cache is emptied: with a stream for each graph and a pool
+for each sample, those of one final of a pooling that writes 2 GB came to 120 GB, which nobody used.
 """
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 
 import torch
@@ -25,6 +26,14 @@ class Captures:
         self._stream, self._pool = torch.cuda.Stream(), torch.cuda.graph_pool_handle()
         # A pool's handle is of no use any more once its last graph is gone.
         self._keeper, _ = self.make(lambda: torch.zeros(1, device="cuda"), [()])
+
+    def close(self) -> None:
+        """After a capture that failed: PyTorch 2.11's allocator goes on as if its pool were captured into.
+
+        It would never free what it keeps, and capture nothing more into this pool.
+        """
+        with suppress(RuntimeError):
+            torch._C._cuda_endAllocateToPool(torch.cuda.current_device(), self._pool)
 
     def make(self, function: Callable[..., object], calls: Sequence[Sequence[object]]) -> Capture:
         """One graph of these calls.
@@ -58,16 +67,19 @@ def let_go() -> None:
 
 
 def _made(function: Callable[..., object], calls: Sequence[Sequence[object]]) -> Capture:
+    captures = _captures()
     try:
-        return _captures().make(function, calls)
+        return captures.make(function, calls)
     except RuntimeError:
-        # The pool may still count as one that is captured into.
+        captures.close()
         let_go()
         raise
 
 
 def captured(function: Callable[..., object], calls: Sequence[Sequence[object]]) -> Enqueue:
     """Replays of a CUDA graph of each call; a replay gives that call's results, which its next replay overwrites.
+
+    They are to be replayed in the order of the calls: an earlier one works where a later one's results may lie.
 
     A program with a graph has static inputs. Here every call has others, so that either a copy into the static ones would
     be charged, which doubles the time of whatever is bound by memory, or the graph is captured anew for each call: outside

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from kernelwright.evaluate.entrypoints import numerics, session
-from kernelwright.evaluate.entrypoints.captures import OneGraph
+from kernelwright.evaluate.entrypoints.captures import OneGraph, let_go
 from kernelwright.evaluate.entrypoints.device_clock import Enqueue, Left, clocked, publish, the_clock
 from kernelwright.evaluate.entrypoints.held_calls import HeldCalls, aside
 from kernelwright.evaluate.entrypoints.library_share import library_share
@@ -180,7 +180,8 @@ class CudaSide:
             return self._hold(command.calls)
         calls = [(offsets, self._arguments(offsets)) for offsets in command.calls]
         if command.how.clock == "capture":
-            self._kept, self._graph = calls, None
+            self._ungraph()
+            self._kept = calls
             with torch.no_grad():
                 self._graph = OneGraph(lambda offsets, inputs: self._called(inputs), calls)
             return messages.Clocked(ns=0)
@@ -211,9 +212,15 @@ class CudaSide:
             self._results = [(*value, *after) for value, after in zip(values, left.all(len(calls)), strict=True)]  # type: ignore[misc]
         return times
 
+    def _ungraph(self) -> None:
+        """No replay follows: what the graph took is free for other calls."""
+        self._graph = None
+        let_go()
+
     def _hold(self, calls: Sequence[messages.Offsets]) -> messages.Clocked:
         """Queue the calls, none of which begins: their arguments too, some of which are copies of what is not there yet."""
-        self._results, self._graph, self._kept, self._held = [], None, (), None
+        self._ungraph()
+        self._results, self._kept, self._held = [], (), None
         self._poison(len(calls))
         with torch.no_grad():
             self._held = HeldCalls(lambda i: self._called(self._arguments(calls[i])), len(calls))
@@ -228,7 +235,8 @@ class CudaSide:
             return aside()
         if command.how.clock == "loop":
             # Nothing is poisoned, nor an argument made: inputs are new, and the loop's time is to be that of its calls.
-            self._results, self._graph = [], None
+            self._ungraph()
+            self._results = []
             return self._computed(self._calling(self._kept), self._kept, messages.Clocking())
         made = self._graph if command.how.clock == "replay" else self._held
         if made is None:

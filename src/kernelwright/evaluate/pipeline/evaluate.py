@@ -184,13 +184,10 @@ def outcome_of(trial: Trial, failure: Exception) -> Evaluation:
     return Suspect(because="tampering", evidence=str(failure))
 
 
-def unheld(trial: Trial, backend: Backend, error: Exception) -> Crashed:
-    """What a kernel comes to beside which the referee finds no room on the device, twice."""
-    reason = "the device has no memory left beside this kernel: does it hold on to what it allocates?"
-    outcome = Crashed(stage=trial.stage, reason=reason, log=str(error))
-    told = _told(trial, backend, outcome)
-    assert isinstance(told, Crashed)
-    return told
+def unheld(trial: Trial, backend: Backend, error: Exception) -> Evaluation:
+    """What a kernel comes to beside which the referee finds no room on the device."""
+    reason = "the device has no memory left beside this kernel: it may hold on to what it allocates"
+    return _told(trial, backend, Crashed(stage=trial.stage, reason=reason, log=str(error), build=trial.facts))
 
 
 def _explained(reason: str) -> str:

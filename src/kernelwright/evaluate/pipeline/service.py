@@ -38,6 +38,8 @@ from kernelwright.records.task import Target, Task, TaskSource
 T = TypeVar("T")
 FULL = (DeviceFullError, torch.OutOfMemoryError)
 """Nobody's fault: the device's memory is full, in a child that the referee trusts or in the referee itself."""
+MOST_FULL = 3
+"""Kernels of one task beside which the device is full, after which the task is too large."""
 WHOLE = 1 << 40
 """Bytes that no cache holds."""
 MOST_OPEN = int(os.environ.get("KERNELWRIGHT_OPEN_TASKS", "48"))
@@ -53,6 +55,8 @@ class EvaluationService:
         self._backends = Backends()
         self._sessions: dict[str, Session] = {}
         self._versions: dict[str, dict[str, str]] = {}
+        self._full: dict[str, int] = {}
+        """By task, kernels in a row beside which there was no memory left."""
         self._yardsticks: dict[tuple[str, str, tuple[BaselineName, ...]], Yardstick] = {}
         """By task, policy and baselines: runs that are compared on one task are told the same."""
         self._lock = threading.RLock()
@@ -123,13 +127,12 @@ class EvaluationService:
         try:
             found = self._with_room(backend, partial(evaluate_candidate, trial, backend), task.id)
         except FULL as error:
-            # The task alone had room: it has just been admitted anew. So a kernel that takes all memory ends no run.
-            found = unheld(trial, backend, error)
-            self._close(task.id)
+            return self._beside_it(trial, backend, error)
         except RefereeError:
             # A reference that broke answers nothing more: whoever asks next has the task admitted anew.
             self._close(task.id)
             raise
+        self._full.pop(task.id, None)
         if _keeps_baselines(backend, policy) and trial.session.known != before:
             baselines.store(self._place_of_baselines(task, policy), trial.session.known)
         return found
@@ -237,12 +240,29 @@ class EvaluationService:
             # Outside of the handler: the traceback holds what is to be freed.
             pass
         self._note("the device's memory is full: closing all tasks, and once more")
-        self._close(task)
-        while self._close_oldest(backend):
-            pass
-        # What other workers did beside it is over then.
+        # Alone: what other threads judge with a session is over then, and so is what other workers did beside it.
         with backend.host.device_lock:
+            self._close(task)
+            while self._close_oldest(backend):
+                pass
             return work()
+
+    def _beside_it(self, trial: Trial, backend: Backend, error: Exception) -> Evaluation:
+        """What a kernel comes to whose own host code is there while the device is full, twice.
+
+        That the task could be admitted does not tell that there is room to judge it: of several in a row it is no kernel's
+        doing.
+
+        Raises:
+            TaskError: it is no kernel's doing: nothing was loaded yet, or nothing that allocates.
+        """
+        task = trial.task
+        with backend.host.device_lock:
+            self._close(task.id)
+        self._full[task.id] = self._full.get(task.id, 0) + 1
+        if trial.stage == "compile" or trial.tier == 1 or self._full[task.id] >= MOST_FULL:
+            raise _too_large(task.name, error) from None
+        return unheld(trial, backend, error)
 
     def _make_room(self, backend: Backend) -> None:
         """Close the tasks that nobody has asked about for longest, until one more may be open."""

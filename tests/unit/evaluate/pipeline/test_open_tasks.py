@@ -66,18 +66,20 @@ def answering(made, monkeypatch):
 
     def trial(task, open_session, *_):
         return SimpleNamespace(
-            session=open_session(), policy=Policy(), effort="search", stage="measure", seconds=[], tier=2, weights="fresh",
-            binding=None, numerics=Numerics(mode="as-is"), revealed=(),
+            task=task, session=open_session(), reopen=open_session, policy=Policy(), effort="search", stage="measure",
+            seconds=[], tier=2, weights="fresh", binding=None, numerics=Numerics(mode="as-is"), revealed=(), facts=None,
         )  # fmt: skip
 
     monkeypatch.setattr(service, "Trial", trial)
     monkeypatch.setattr(service, "_untaken", lambda *_: None)
 
-    def answer(*given):
+    def answer(*given, loaded=("measure", 2)):
         answers = iter(given)
 
         def evaluate(trial, backend):
             answer = next(answers)
+            trial.reopen()
+            trial.stage, trial.tier = loaded
             if isinstance(answer, Exception):
                 raise answer
             return answer
@@ -104,14 +106,38 @@ def test_where_memory_is_full_a_kernel_is_asked_once_more_with_nothing_else_open
     assert opened[0].closed
 
 
-def test_a_kernel_that_takes_all_memory_ends_no_run(made, answering):
+FULL = DeviceFullError("run_on_device", "CUDA out of memory. Tried to allocate 2 GiB.")
+
+
+@pytest.mark.parametrize("loaded", [("compile", 2), ("measure", 1)], ids=["nothing is loaded", "it allocates nothing"])
+def test_where_memory_is_full_without_a_kernel_s_doing_the_task_is_too_large(made, answering, loaded):
+    one, opened = made
+    task = answering(FULL, FULL, loaded=loaded)
+    with pytest.raises(TaskError, match="Make its inputs smaller"):
+        one.evaluate(task, None, Policy(), "search")
+    assert [session.closed for session in opened] == [True, True]
+
+
+def test_where_memory_is_full_beside_several_kernels_in_a_row_the_task_is_too_large(made, answering):
     one, _ = made
-    full = DeviceFullError("run_on_device", "CUDA out of memory. Tried to allocate 2 GiB.")
-    task = answering(full, full, "measured")
+    task = answering(*[FULL] * 4, "measured", *[FULL] * 2 * service.MOST_FULL)
+    for _ in range(2):
+        assert one.evaluate(task, None, Policy(), "search").outcome == "crashed"
+    assert one.evaluate(task, None, Policy(), "search") == "measured"
+    for _ in range(service.MOST_FULL - 1):
+        assert one.evaluate(task, None, Policy(), "search").outcome == "crashed"
+    with pytest.raises(TaskError, match="Make its inputs smaller"):
+        one.evaluate(task, None, Policy(), "search")
+
+
+def test_a_kernel_that_takes_all_memory_ends_no_run(made, answering):
+    one, opened = made
+    task = answering(FULL, FULL, "measured")
     found = one.evaluate(task, None, Policy(), "search")
     assert (found.outcome, found.stage) == ("crashed", "measure")
     assert "no memory left beside this kernel" in found.reason
     assert "2 GiB" in found.log
+    assert all(session.closed for session in opened)
     assert one.evaluate(task, None, Policy(), "search") == "measured"
 
 
