@@ -172,9 +172,8 @@ def choose_points(candidate: Candidate, limit: int) -> list[Candidate]:
     """All settings or a sample, the default one first and the others in an order that depends on the candidate alone."""
     total = prod(len(tunable.values) for tunable in candidate.tunables)
     chosen = [0, *random.Random(candidate.id).sample(range(1, total), min(limit, total) - 1)]
-    places = {index: place for place, index in enumerate(chosen)}
-    made = {places[index]: point for index, point in enumerate(candidate.points()) if index in places}
-    return [made[place] for place in range(len(chosen))]
+    points = {index: point for index, point in enumerate(candidate.points()) if index in chosen}
+    return [points[index] for index in chosen]
 
 
 async def remeasure_finalists(judge: CachedEvaluator, attempts: Sequence[Attempt], finalists: int) -> Attempt | None:

@@ -5,7 +5,8 @@ It keeps sessions open, and closes the oldest where there is no room.
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -84,10 +85,8 @@ class EvaluationService:
             self._make_room(backend)
             give_way = partial(self._close_oldest, backend)
             opened = partial(admit.open_session, backend, source, target, policy, give_way)
-            try:
+            with _must_fit(source.name):
                 session = self._with_room(backend, opened)
-            except FULL as error:
-                raise _too_large(source.name, error) from None
             task = session.original.task
             if _keeps_baselines(backend, policy):
                 session.known = baselines.load(self._place_of_baselines(task, policy))
@@ -184,10 +183,8 @@ class EvaluationService:
             if key not in self._yardsticks:
                 if backend.clock is not None:
                     self._note(f"timing {' and '.join(names)}, which kernels are held against")
-                try:
+                with _must_fit(task.name):
                     self._yardsticks[key] = self._with_room(backend, measured, task.id)
-                except FULL as error:
-                    raise _too_large(task.name, error) from None
             return self._yardsticks[key]
 
     def environment(self, target: Target) -> Environment:
@@ -259,7 +256,7 @@ class EvaluationService:
         task = trial.task
         with backend.host.device_lock:
             self._close(task.id)
-        self._full[task.id] = self._full.get(task.id, 0) + 1
+            self._full[task.id] = self._full.get(task.id, 0) + 1
         if trial.stage == "compile" or trial.tier == 1 or self._full[task.id] >= MOST_FULL:
             raise _too_large(task.name, error) from None
         return unheld(trial, backend, error)
@@ -317,6 +314,19 @@ class EvaluationService:
                 # The order of this dict is that of use.
                 self._sessions[task.id] = self._sessions.pop(task.id)
             return self._sessions.get(task.id)
+
+
+@contextmanager
+def _must_fit(name: str) -> Iterator[None]:
+    """A task's own work, which no kernel can be blamed for.
+
+    Raises:
+        TaskError: the device is full.
+    """
+    try:
+        yield
+    except FULL as error:
+        raise _too_large(name, error) from None
 
 
 def _too_large(name: str, error: Exception) -> TaskError:
