@@ -56,6 +56,7 @@ def evaluate_candidate(trial: Trial, backend: Backend) -> Evaluation:
 
 
 def _judged(trial: Trial, backend: Backend) -> Evaluation:
+    trial.begin()
     try:
         with backend.prepared(trial) as built, _the_device(trial, backend, built.own_host), built.load() as loaded:
             _verify(trial, loaded)

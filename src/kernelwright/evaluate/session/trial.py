@@ -112,8 +112,12 @@ class Trial:
         return own
 
     def weaker(self) -> None:
-        """Begin anew with the parameters under which models are built."""
-        self.weights, self.binding, self.tier, self.stage = "construction", None, 2, "compile"
+        """Judge it from now on with the parameters under which models are built."""
+        self.weights = "construction"
+
+    def begin(self) -> None:
+        """Nothing is known of the candidate: it was never judged, or not to the end, or with other parameters."""
+        self.binding, self.tier, self.stage = None, 2, "compile"
         self.cases, self.skipped = [], []
 
     @property

@@ -1,15 +1,18 @@
 """How many tasks stay open at once, and that their references can all have their threads."""
 
 import os
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 
 from kernelwright.errors import RefereeError, TaskError
 from kernelwright.evaluate.backends.host import DeviceLock
-from kernelwright.evaluate.pipeline import admit, service
+from kernelwright.evaluate.pipeline import admit, evaluate, service
 from kernelwright.evaluate.sandbox import jail
 from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
+from kernelwright.records.evaluation import Verified
+from kernelwright.records.measure import Accuracy
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
@@ -152,3 +155,31 @@ def test_a_task_for_which_there_is_no_memory_cannot_be_judged(made, monkeypatch)
 
 def test_all_open_references_together_keep_the_limit_on_threads():
     assert service.MOST_OPEN * ((os.cpu_count() or 1) + THREADS_A_REFERENCE) <= jail.MOST_THREADS
+
+
+def test_a_kernel_asked_once_more_is_asked_from_the_beginning(made, monkeypatch):
+    one, _ = made
+    task = one.admit(TaskSource(name="task", format="kernelbench", source="pass"), CPU, Policy())
+    task.numerics = Numerics(mode="as-is")
+    found = []
+    answers = iter([FULL, Verified(build=evaluate.ITS_OWN, accuracy=Accuracy(cases=()), how="the device")])
+
+    def timed(trial, backend, loaded):
+        trial.stage = "measure"
+        found.append(tuple(trial.cases))
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    built = SimpleNamespace(own_host=True, load=lambda: nullcontext())
+    monkeypatch.setattr(one.backend(CPU), "prepared", lambda trial: nullcontext(built), raising=False)
+    monkeypatch.setattr(one.backend(CPU), "clock", "a clock")
+    monkeypatch.setattr(one, "_note_what_takes_long", lambda *_: None)
+    monkeypatch.setattr(service, "_keeps_baselines", lambda *_: False)
+    monkeypatch.setattr(service, "_untaken", lambda *_: None)
+    monkeypatch.setattr(evaluate, "_the_device", lambda *_: nullcontext())
+    monkeypatch.setattr(evaluate, "_verify", lambda trial, loaded: trial.cases.append("a case"))
+    monkeypatch.setattr(evaluate, "_timed", timed)
+    assert one.evaluate(task, None, Policy(), "search").outcome == "verified"
+    assert found == [("a case",)] * 2
