@@ -248,17 +248,18 @@ class ReferenceSide:
         function = self._function(variant)
         self._kept = []
         with torch.no_grad():
-            begin, beside = time.perf_counter_ns(), 0
+            begin, taken, beside = time.perf_counter_ns(), 0, 0
             for offsets, leaves in zip(command.calls, calls, strict=True):
                 start = time.perf_counter_ns()
                 self._make_ready(variant, offsets)
-                beside += time.perf_counter_ns() - start
+                taken += time.perf_counter_ns() - start
                 value = self._called(function, leaves)
                 start = time.perf_counter_ns()
                 self._kept.append([*flatten(value), *self._after(variant, leaves)])
                 beside += time.perf_counter_ns() - start
+            beside += taken
             inside = time.perf_counter_ns() - begin - beside
-        return messages.Ran(ns=inside, beside_ns=beside, results=self._described_results())
+        return messages.Ran(ns=inside, beside_ns=beside, taken_ns=taken, results=self._described_results())
 
     def in_turn(self, control: socket.socket, command: messages.RunInTurn) -> messages.RanInTurn:
         """The same for calls that the grader hands over one by one; `idle` computes nothing."""

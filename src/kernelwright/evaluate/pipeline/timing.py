@@ -269,7 +269,7 @@ def _benchmark(
         """Fresh inputs for these calls, among as many as will lie there."""
         process.ready(calls)
         output_check.results.challenged = challenge
-        output_check.places = secrets.SystemRandom().sample(fresh.windows(there, challenge), calls)
+        output_check.places = secrets.SystemRandom().sample(fresh.windows(there, challenge, process.take_ahead), calls)
         # Each timed call of the reference takes its own parameters.
         session.forget_parameters()
         return output_check.places

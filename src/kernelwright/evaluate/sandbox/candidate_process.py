@@ -84,6 +84,9 @@ class Ran:
     """Time outside for handing over the results, where that is a question of its own."""
     beside_ns: int = 0
     """Time outside in which a trusted side was given the parameters of each call."""
+    given_ns: int = 0
+    """Time outside in which it was given the parameters of its calls, where that is a question of its own; of a trusted side,
+    what such a question would have taken it."""
 
     @property
     def hidden_ns(self) -> int:
@@ -168,8 +171,10 @@ class CandidateProcess:
         """
         self.calls += len(calls)
         ran, response = self._put(Run(calls=calls, variant=variant))
-        outside_ns = max(1, response.outside_ns - self._believed(ran.beside_ns))
-        return Ran(of_all(ran.results, len(calls)), outside_ns, max(1, ran.ns), response.cpu_ns)
+        outside_ns, inside_ns = max(1, response.outside_ns - self._believed(ran.beside_ns)), max(1, ran.ns)
+        # Waking and answering are part of any question.
+        given_ns = self._believed(ran.taken_ns) + outside_ns - inside_ns if self.trusted else 0
+        return Ran(of_all(ran.results, len(calls)), outside_ns, inside_ns, response.cpu_ns, given_ns=given_ns)
 
     def compute(self, calls: Sequence[Sequence[int]], variant: str, limit_s: float) -> None:
         """Have it compute a variant for the first time, which may take as long as its compiler does.
@@ -181,6 +186,9 @@ class CandidateProcess:
 
     def take_parameters(self, offsets: Sequence[int]) -> None:
         """Make it ready for calls with the parameters at these offsets, where it does not read them there."""
+
+    def take_ahead(self, calls: Sequence[Sequence[int]]) -> None:
+        """Take the parameters of these calls, whose inputs are not there yet, where that is a question of its own."""
 
     def overhead_us(self, offsets: Sequence[int]) -> float:
         """What its clock says of a kernel that does nothing; a CPU's clock is outside."""

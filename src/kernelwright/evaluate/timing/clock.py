@@ -9,8 +9,9 @@ Between its turns a side is frozen. `after` sees every side's results before the
 
 import secrets
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ran
@@ -29,6 +30,8 @@ ALONE_NS = 1_000_000
 MOST_LOOKS, WARM_S, REHEARSAL = 8, 0.5, 0.2
 """Looks at a side before the first block that counts, in single calls and in blocks; seconds that the former may take, and
 share of a benchmark's seconds that the latter may."""
+GIVEN, LONGER = 9, 1.1
+"""Samples of trusted sides whose median says how long being given parameters takes, and how many times as long it may take."""
 AGREES = 0.05
 """Two looks at a warm side differ by less."""
 IN_TURN, CHALLENGED = 4, 3
@@ -135,6 +138,8 @@ class PairedBenchmark:
     doubted: bool = False
     """Calls one by one are compared with samples that are held for it, among as many other inputs: what else was written
     pushes results out of the caches. That costs time, so it is for a second look."""
+    _given_ns: deque[int] = field(default_factory=lambda: deque(maxlen=GIVEN), init=False)
+    """How long trusted sides took of late to be given a call's parameters."""
     overhead_us: dict[str, float] = field(default_factory=dict, init=False)
     """What starting a kernel takes in each side's process; known where every side's word on it can be trusted."""
 
@@ -311,7 +316,15 @@ class PairedBenchmark:
     def _run(self, arm: Arm, calls: Calls) -> Ran:
         ran = arm.process.run(calls, checked=False, variant=arm.variant)
         self.after(arm, ran)
-        return ran
+        return self._charged(arm, ran)
+
+    def _charged(self, arm: Arm, ran: Ran) -> Ran:
+        """With what a candidate took to be given its parameters beyond what others take: it worked something out of them."""
+        if arm.name != "candidate":
+            self._given_ns.append(ran.given_ns)
+            return ran
+        allowed = LONGER * median(self._given_ns or [ran.given_ns])
+        return replace(ran, outside_ns=ran.outside_ns + max(0, round(ran.given_ns - allowed)))
 
 
 def _agree(first: dict[str, tuple[float, int]], second: dict[str, tuple[float, int]]) -> bool:

@@ -31,6 +31,7 @@ POKES = 16
 Draw = Callable[[tuple[int, ...]], None]
 View = Callable[[int, int], torch.Tensor]
 Places = list[tuple[int, ...]]
+Taken = Callable[[Places], None]
 
 COINS = 16 * 262139
 """Tossed once: a prime number of steps."""
@@ -82,25 +83,26 @@ class FreshInputs:
         self.drawn = False
         """Whether the task draws all inputs: nothing else suits it."""
 
-    def windows(self, calls: int, challenge: bool = False) -> Places:
-        """Byte offsets of every tensor, for each call, parameters last; at most as many calls as there are places."""
+    def windows(self, calls: int, challenge: bool = False, taken: Taken = lambda places: None) -> Places:
+        """Byte offsets of every tensor, for each call, parameters last; at most as many calls as there are places.
+
+        `taken` is told of them when parameters are there, and inputs are not.
+        """
         if not self.enabled:
             return [tuple(stock.home for stock in self._stocks)] * calls
         self._generator.manual_seed(secrets.randbits(62))
         columns = [self._offsets(stock, calls) for stock in self._stocks]
         windows = [tuple(column[call] for column in columns) for call in range(calls)]
-        for offsets in windows:
-            self._fill(offsets, challenge and self.bears_challenge)
-        self._settle()
+        self._fill_parameters(windows)
+        taken(windows)
+        self._fill_inputs(windows, challenge and self.bears_challenge)
         return windows
 
     def refill(self, windows: Places) -> None:
         """Other contents where those of an earlier round lie; none where every call has the first ones."""
-        if not self.enabled:
-            return
-        for offsets in windows:
-            self._fill(offsets, challenge=False)
-        self._settle()
+        if self.enabled:
+            self._fill_parameters(windows)
+            self._fill_inputs(windows, challenge=False)
 
     @property
     def draws(self) -> bool:
@@ -112,13 +114,22 @@ class FreshInputs:
             return [stock.home] * calls
         return secrets.SystemRandom().sample(stock.places, calls)
 
-    def _fill(self, offsets: tuple[int, ...], challenge: bool) -> None:
-        if self.draws:
-            assert self._draw is not None
-            self._draw(tuple(o for o, s in zip(offsets, self._stocks, strict=True) if not s.parameter))
-        for index, stock in enumerate(self._stocks):
-            if not self._stays(stock):
+    def _fill_parameters(self, windows: Places) -> None:
+        changing = [i for i, stock in enumerate(self._stocks) if stock.parameter and not self._stays(stock)]
+        for offsets in windows:
+            for index in changing:
+                self._synthesise(index, offsets, challenge=False)
+        self._settle()
+
+    def _fill_inputs(self, windows: Places, challenge: bool) -> None:
+        changing = [i for i, stock in enumerate(self._stocks) if not stock.parameter and not self._stays(stock)]
+        for offsets in windows:
+            if self.draws:
+                assert self._draw is not None
+                self._draw(tuple(o for o, s in zip(offsets, self._stocks, strict=True) if not s.parameter))
+            for index in changing:
                 self._synthesise(index, offsets, challenge)
+        self._settle()
 
     def _stays(self, stock: Stock) -> bool:
         """Whether a call gets what was there before the benchmark."""

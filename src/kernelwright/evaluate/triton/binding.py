@@ -21,6 +21,8 @@ from kernelwright.records.binding import Binding
 
 COPY = torch.Tensor.copy_
 """As it was before there was a candidate."""
+PLAIN = (torch.Tensor, torch.nn.Parameter)
+"""Types of a tensor that runs no code of its own where it is copied to, which no clock sees."""
 NAMES = 2_000
 """Most of a model's own tensors that are told of."""
 
@@ -53,8 +55,10 @@ class Bound:
             if not self._loaded:
                 self._load(values)
                 self._loaded = True
-            for name, tensor in self.own.items():
-                COPY(tensor, values[name])
+            # Nor does a mode that the model has entered.
+            with torch._C.DisableTorchFunction():
+                for name, tensor in self.own.items():
+                    COPY(tensor, values[name])
 
     def _load(self, values: Mapping[str, torch.Tensor]) -> None:
         """By `load_state_dict`, for what a model does there: to pack weights, for instance."""
@@ -72,7 +76,7 @@ def bind(model: torch.nn.Module, reference: Mapping[str, torch.Tensor], valued: 
         valued: whether values can be compared; on fake tensors they cannot.
 
     Raises:
-        BuildError: the model's `load_reference` is no function.
+        BuildError: the model's `load_reference` is no function, or what stands for a parameter is no plain tensor.
     """
     taker = getattr(model, "load_reference", None)
     if taker is not None:
@@ -88,6 +92,8 @@ def bind(model: torch.nn.Module, reference: Mapping[str, torch.Tensor], valued: 
     by_order = _by_order({n: t for n, t in rest.items() if n not in by_value and n not in by_last}, free, guess=valued)
     by_order = {**by_last, **by_order}
     found = {**by_name, **by_value, **by_order}
+    if valued:
+        _must_be_plain(found)
     told = Binding(
         by_name=len(by_name),
         by_value=_pairs(by_value),
@@ -96,6 +102,15 @@ def bind(model: torch.nn.Module, reference: Mapping[str, torch.Tensor], valued: 
         constant=tuple(free)[:NAMES],
     )
     return Bound(model, {n: found[n].tensor for n in reference if n in found}, told)
+
+
+def _must_be_plain(found: Mapping[str, Own]) -> None:
+    odd = next((one for one in found.values() if type(one.tensor) not in PLAIN), None)
+    if odd is not None:
+        raise BuildError(
+            f"{odd.name} is a {type(odd.tensor).__name__}, not a plain tensor, into which the reference's parameter can be "
+            "copied: keep it plain, or define load_reference(self, state_dict)"
+        )
 
 
 def own_tensors(model: torch.nn.Module) -> Iterator[Own]:

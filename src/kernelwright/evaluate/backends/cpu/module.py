@@ -1,12 +1,15 @@
 """A candidate that is a Python module, on this machine's cores: how it is loaded, and its process as the grader sees it.
 
 Parameters are given in a question of their own before each sample, so that a sample of a task that has parameters holds one
-call: what is worked out of them alone serves no second one. With constant weights a sample holds as many as any other.
+call: what is worked out of them alone serves no second one. While they are given the sample's inputs are not there yet, and
+what that takes longer than it takes eager is added to the sample's time (`PairedBenchmark`): nothing can be worked out of
+either beside the clock. With constant weights a sample holds as many calls as any other, and parameters are given once.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from kernelwright.evaluate.backends.backend import BESIDE_EAGER, NO_KERNELS, Loaded
@@ -51,6 +54,8 @@ class ModuleProcess(CandidateProcess):
         self.guarded_in_time = False
         self._workload, self._constant = workload, constant
         self._inputs = len(workload.tensors)
+        self._given: tuple[int, ...] | None = ()
+        self._given_ns = 0
         if workload.parameters and not constant:
             self.calls_at_once = 1
 
@@ -61,7 +66,12 @@ class ModuleProcess(CandidateProcess):
     def take_parameters(self, offsets: Sequence[int]) -> None:
         """Give it the parameters at these offsets."""
         if offsets:
-            self.ask(TakeParameters(offsets=offsets))
+            self._given, self._given_ns = tuple(offsets), self._put(TakeParameters(offsets=offsets))[1].outside_ns
+
+    def take_ahead(self, calls: Sequence[Sequence[int]]) -> None:
+        """See `CandidateProcess.take_ahead`."""
+        if self.calls_at_once == 1 and len(calls) == 1:
+            self.take_parameters(self._common(calls))
 
     def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> Ran:
         """As `CandidateProcess.run`.
@@ -70,12 +80,12 @@ class ModuleProcess(CandidateProcess):
             TamperedError: a result is memory of somebody else's, or it has processes of its own.
             as `ask`.
         """
-        self.take_parameters(self._common(calls))
+        given_ns = self._give(self._common(calls))
         if checked:
             self.ready(len(calls))
         ran = super().run([offsets[: self._inputs] for offsets in calls], checked, variant)
         self._must_be_honest(ran)
-        return ran
+        return replace(ran, given_ns=given_ns)
 
     def library_share(self, offsets: Sequence[int]) -> float | None:
         """See `Loaded.library_share`."""
@@ -88,13 +98,21 @@ class ModuleProcess(CandidateProcess):
         Raises:
             TamperedError: one was not.
         """
-        self.take_parameters(self._common(calls))
+        self._give(self._common(calls))
         sizes = [(o.numel, ITEM_BYTES[o.dtype]) for o in self._workload.outputs if o.numel]
         turns = ToldHandover(self.child.pid, [c[: self._inputs] for c in calls], sizes)
         said, response = self._watched(turns)
         ran = Ran(said.results, response.outside_ns, 1, response.cpu_ns)
         self._must_be_honest(ran)
         return ran
+
+    def _give(self, wanted: tuple[int, ...]) -> int:
+        """Nanoseconds outside in which it was given the parameters at these offsets: now, or while inputs were not there."""
+        if self._given != wanted:
+            self.take_parameters(wanted)
+        # Others may come to lie at the same place.
+        self._given = self._given if self._constant else None
+        return self._given_ns if wanted and not self._constant else 0
 
     def _common(self, calls: Sequence[Sequence[int]]) -> tuple[int, ...]:
         """The parameters of these calls, which are the same of all."""
@@ -103,7 +121,10 @@ class ModuleProcess(CandidateProcess):
         return wanted.pop()
 
     def _must_be_honest(self, ran: Ran) -> None:
-        must_be_own(self.child.pid, ran.results)
+        # A result of another form is wrong whatever its pages are, and a lie about its shape would have us read many.
+        wanted = [(o.dtype, o.shape) for o in self._workload.outputs]
+        well_formed = [call for call in ran.results if [(f.dtype, f.shape) for f in call] == wanted]
+        must_be_own(self.child.pid, well_formed)
         if _processes_of(self.child.pid):
             raise TamperedError("it has processes of its own while it computes")
 

@@ -41,12 +41,8 @@ class Found(Record):
 
     @property
     def item_bytes(self) -> int:
-        """Bytes of one element.
-
-        Raises:
-            KeyError: nobody knows its dtype.
-        """
-        return ITEM_BYTES[self.dtype]  # type: ignore[index]
+        """Bytes of one element; 0 of a dtype that no task has: such a result is told wrong, and never read."""
+        return ITEM_BYTES.get(self.dtype, 0)  # type: ignore[call-overload]
 
     @property
     def nbytes(self) -> int:
@@ -76,7 +72,9 @@ class Ran(Reply):
     ns: Whole
     """By the child's own clock."""
     beside_ns: Whole = 0
-    """Of the time outside, what taking parameters took."""
+    """Of the time outside, what taking parameters took, and copying what was written to."""
+    taken_ns: Whole = 0
+    """Of that, what taking parameters took."""
     results: Results = ()
     launches: Whole = 0
     """Of kernels that were left out, in an interpreter."""
