@@ -111,9 +111,9 @@ class Trial:
         own.weights = self.weights
         return own
 
-    def weaker(self) -> None:
-        """Begin anew with the parameters under which models are built."""
-        self.weights, self.binding, self.tier, self.stage = "construction", None, 2, "compile"
+    def start_over(self) -> None:
+        """Forget what an earlier try came to, but for the seconds that it took."""
+        self.binding, self.tier, self.stage = None, 2, "compile"
         self.cases, self.skipped = [], []
 
     @property
