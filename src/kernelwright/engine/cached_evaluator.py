@@ -12,6 +12,7 @@ measured too and the better one wins. A finalist that is no longer right is out.
 
 import asyncio
 import random
+import sys
 from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
@@ -171,9 +172,15 @@ def _setting(candidate: Candidate, found: Evaluation) -> Setting:
 def choose_points(candidate: Candidate, limit: int) -> list[Candidate]:
     """All settings or a sample, the default one first and the others in an order that depends on the candidate alone."""
     total = prod(len(tunable.values) for tunable in candidate.tunables)
-    chosen = [0, *random.Random(candidate.id).sample(range(1, total), min(limit, total) - 1)]
-    points = {index: point for index, point in enumerate(candidate.points()) if index in chosen}
-    return [points[index] for index in chosen]
+    others = _drawn(random.Random(candidate.id), total, min(limit, total) - 1)
+    return [candidate.point(index) for index in (0, *others)]
+
+
+def _drawn(generator: random.Random, total: int, count: int) -> Sequence[int]:
+    """So many different places after the first; a space may have more of them than a `range` can count."""
+    if total <= sys.maxsize:
+        return generator.sample(range(1, total), count)
+    return tuple({generator.randrange(1, total): None for _ in range(count)})
 
 
 async def remeasure_finalists(judge: CachedEvaluator, attempts: Sequence[Attempt], finalists: int) -> Attempt | None:

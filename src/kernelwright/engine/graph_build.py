@@ -182,7 +182,7 @@ class _Judge:
             raise UsageError(f"it is for {trajectory.kind}, and the target is {target.name}")
         try:
             task = await self._evaluator.admit(source.task, target)
-        except KernelwrightError as error:
+        except TaskError as error:
             raise UsageError(f"its task is not admitted: {error}") from None
         found: dict[str, Judged] = {}
         for step in trajectory.steps:

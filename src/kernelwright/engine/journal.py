@@ -39,7 +39,7 @@ class Journal:
         replayed = proposal_request.number < len(self._proposal_requests)
         if replayed:
             self.agree(
-                "expansion",
+                "proposal request",
                 proposal_request.number,
                 self._proposal_requests[proposal_request.number] == proposal_request,
             )

@@ -1,7 +1,7 @@
 """A run from its card to its outcome: search, finals, and an end for every way that a run can end.
 
-An interruption, a broken referee and a proposer that gives up leave the best so far behind, with the reason, in a run
-that can be resumed.
+An interruption, a broken referee, a machine or a device that is full and a proposer that gives up leave the best so far
+behind, with the reason, in a run that can be resumed.
 
 A strategy is lent what it learned in earlier runs, and adds to it at the end. The state that a run began with stands in
 its own journal, and its hash on the card; so a resumed run asks the same again even where other runs have learned more.
@@ -25,7 +25,15 @@ from kernelwright.engine.loop import search
 from kernelwright.engine.predictor import Build, Predictor
 from kernelwright.engine.progress import Aids, Progress
 from kernelwright.engine.tuning import left_behind
-from kernelwright.errors import KernelwrightError, ModelError, ProposeError, RefereeError, StoreError
+from kernelwright.errors import (
+    KernelwrightError,
+    MachineError,
+    ModelError,
+    ProposeError,
+    RefereeError,
+    StoreError,
+    TaskError,
+)
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.languages import language
 from kernelwright.models.table import make_model
@@ -40,6 +48,8 @@ from kernelwright.store.strategy_state import StateKey, StrategyStates
 from kernelwright.store.tuning import TuningCache
 
 INTERRUPTED = "Interrupted."
+BREAKS = (MachineError, ModelError, ProposeError, RefereeError, TaskError)
+"""What may end a search before its time. A full disk is the machine's; a full device makes the task too large to judge."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +163,7 @@ async def _end(
         final = await _remeasurement(config, judge, progress, journal)
     except asyncio.CancelledError:
         return Ending(_partial(progress, INTERRUPTED), interrupted=True)
-    except (ModelError, ProposeError, RefereeError) as error:
+    except BREAKS as error:
         return Ending(_partial(progress, str(error)), error=error)
     return Ending(_outcome(progress, stopped, final, config.remeasurement.enabled))
 

@@ -36,7 +36,7 @@ _ASK_LIMIT_S = 60.0
 
 
 def resolve_target(name: str | None, place: Place | None = None) -> Target:
-    """The target of that name; None: the GPU if there is one, otherwise the CPU. `here` is where kernels are judged.
+    """The target of that name; None: the GPU if there is one, otherwise the CPU. `place` is where kernels are judged.
 
     Raises:
         UsageError: no such target.

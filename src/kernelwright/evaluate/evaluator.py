@@ -66,6 +66,8 @@ class Evaluator(Protocol):
     async def replay(self, task: Task, candidate: Candidate, seeds: Sequence[int]) -> Evaluation:
         """Right or wrong on the cases of seeds that were revealed: `Verified`, or why not. No time is taken.
 
+        Without seeds the referee draws secret ones, and nobody else meets them.
+
         Raises:
             RefereeError: the referee broke; nothing is known of the candidate.
         """

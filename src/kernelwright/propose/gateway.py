@@ -1,4 +1,4 @@
-"""The Desk protocol: what the engine lends to a proposer for one proposal request.
+"""The ModelGateway protocol: what the engine lends to a proposer for one proposal request.
 
 Whoever asks a model or a tool asks here, so that every message is journaled before it is acted on, counted against the
 run's budget, and played back when the run is resumed.

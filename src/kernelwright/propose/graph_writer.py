@@ -35,10 +35,10 @@ MASTERED: dict[str, dict[str, str]] = {
     "triton": {
         "rows-per-program": "rows=4",
         "warps-and-stages": "warps=8",
-        "row-in-registers": "cache=keep",
+        "row-in-registers": "passes=whole",
         "online-softmax": "passes=online",
-        "split-reduction": "split=4",
-        "eviction-hints": "eviction=first",
+        "split-reduction": "combine=two-stage",
+        "eviction-hints": "eviction=evict-first",
         "grid-stride-persistent": "grid=persistent",
     },
 }

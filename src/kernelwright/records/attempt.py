@@ -39,7 +39,7 @@ class ProposalRequest(Record):
     """A strategy's request: where to look next. Blind to models, prompts, compilers and devices."""
 
     number: int
-    """Position among the run's expansions, from 0."""
+    """Position among the run's proposal requests, from 0."""
     intent: Intent
     parents: tuple[int, ...] = ()
     """Attempt numbers, the most important first."""

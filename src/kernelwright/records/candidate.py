@@ -125,3 +125,13 @@ class Candidate(Record):
         for values in itertools.product(*(t.values for t in self.tunables)):
             pairs = zip(self.tunables, values, strict=True)
             yield self.at(tuple(Define(name=t.name, value=v) for t, v in pairs))
+
+    def point(self, index: int) -> "Candidate":
+        """The combination that `points` gives at this place, without the ones before it."""
+        if not self.tunables:
+            return self
+        defines = []
+        for tunable in reversed(self.tunables):
+            index, place = divmod(index, len(tunable.values))
+            defines.append(Define(name=tunable.name, value=tunable.values[place]))
+        return self.at(tuple(reversed(defines)))

@@ -77,7 +77,7 @@ class Policy(Record):
     final_seconds: float = Field(default=30.0, gt=0)
     """About how long the blocks may take; eight are measured in any case, three of a kernel of many seconds."""
     minimum_effect: float = Field(default=0.015, ge=0)
-    """A verdict needs a median log ratio beyond this, besides an interval that excludes zero."""
+    """A verdict needs a median speedup beyond 1 + this, or below its inverse, besides an interval that excludes 1."""
     compile_limit_s: float = 120.0
     """Longest that compiling a candidate may take, and the first call of a module, in which it compiles."""
     tuning_limit_s: float = Field(default=90.0, gt=0, le=3600)

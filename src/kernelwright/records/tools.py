@@ -167,7 +167,7 @@ class FoundCard(Record):
     """One entry of the knowledge base."""
 
     name: str
-    """What an expansion's hint may name."""
+    """What a proposal request's hint may name."""
     title: str
     text: str
     """The whole card: when it applies, what it should change, pitfalls, before and after."""

@@ -1,6 +1,6 @@
 """outside: kernels come from outside the run, one after another, as a coding agent or a person sends them.
 
-Each counts as a first kernel, the repair of a wrong one, or the next step from a right one. The search ends when an
+Each counts as a first kernel, the repair of a wrong one, or the next step from a right one. The search ends when a
 proposal request closes without a kernel: the sender is done.
 """
 

@@ -84,7 +84,7 @@ class ReGraph(Strategy):
         """What the graph's own examples were measured to gain, for edges that no run knows anything of."""
         self._navigator: Navigator = NAVIGATORS[config.navigator](config, random.Random(config.seed))
         self._flight: dict[int, Rollout] = {}
-        self._asked = self._told = 0
+        self._asked = 0
         self._waiting: list[Rollout] = []
         """Rollouts whose last step was judged and which go on."""
         self._made: list[tuple[Attempt, Feedback]] = []
@@ -195,7 +195,6 @@ class ReGraph(Strategy):
     def closed(self, proposal_request: ProposalRequest) -> None:
         """Say what became of the step, and update the policy of all that led to it."""
         made, self._made = self._made, []
-        self._told += max(1, len(made))
         rollout = self._flight.pop(proposal_request.number, None)
         if rollout is None:
             self._begin(made)

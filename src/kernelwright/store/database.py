@@ -10,7 +10,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -100,23 +100,17 @@ class Database:
         """An existing journal; only one process may have it open for writing.
 
         Raises:
-            StoreError: missing, corrupt, of another schema version, or written by another process now.
+            StoreError: missing, not readable, corrupt, of another schema version, or written by another process now.
         """
-        path = folder / FILE
-        if not path.is_file():
-            if next(folder.glob(f"*/{FILE}"), None) is not None:
-                raise StoreError(f"{folder} holds runs and is none: `kernelwright runs --run-dir {folder}` lists them")
-            raise StoreError(
-                f"there is no run at {folder}: {FILE} is missing. "
-                "Name the folder that `kernelwright optimize` printed as `run`"
-            )
-        lock = _lock(folder) if writing else None
-        database = cls(folder, _writer(path) if writing else _reader(path), lock)
-        try:
+        with _explained(folder), ExitStack() as held:
+            path = _found(folder)
+            lock = _lock(folder) if writing else None
+            if lock is not None:
+                held.callback(os.close, lock)
+            connection = held.enter_context(closing(_writer(path) if writing else _reader(path)))
+            database = cls(folder, connection, lock)
             database._prepare(writing)
-        except StoreError:
-            database.close()
-            raise
+            held.pop_all()
         return database
 
     def _prepare(self, writing: bool) -> None:
@@ -163,6 +157,22 @@ class Database:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def _found(folder: Path) -> Path:
+    """The run's file.
+
+    Raises:
+        StoreError: there is none.
+    """
+    path = folder / FILE
+    if path.is_file():
+        return path
+    if next(folder.glob(f"*/{FILE}"), None) is not None:
+        raise StoreError(f"{folder} holds runs and is none: `kernelwright runs --run-dir {folder}` lists them")
+    raise StoreError(
+        f"there is no run at {folder}: {FILE} is missing. Name the folder that `kernelwright optimize` printed as `run`"
+    )
 
 
 def _writer(path: Path) -> sqlite3.Connection:

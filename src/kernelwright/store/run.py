@@ -40,7 +40,11 @@ class RunStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.card = self._card()
+        try:
+            self.card = self._card()
+        except StoreError:
+            database.close()
+            raise
 
     @classmethod
     def create(cls, folder: Path, card: RunCard, state: JsonValue = None) -> Self:

@@ -96,7 +96,7 @@ def read_launch(source: str, macros: Mapping[str, str], tuned: Collection[str]) 
     if found is None:
         raise UsageError("the function `launch` is never closed: write it whole")
     code = COMMENTS["c"].sub(" ", source)
-    reader = _Reader(_kernels(code), *_parameters(found.parameters))
+    reader = _Reader(_kernels(code), _pointers(found.parameters))
     for declared in _CONSTEXPR.findall(without_launch(code)):
         reader.declare(declared, whole=True, hidden=tuned)
     for statement in _split(found.body, ";"):
@@ -142,19 +142,16 @@ def _split(text: str, mark: str) -> list[str]:
     return [part for part in (*parts, text[begin:]) if part.strip()]
 
 
-def _parameters(text: str) -> tuple[dict[str, str], set[str]]:
-    """What the plan calls each pointer, and the names of streams."""
+def _pointers(text: str) -> dict[str, str]:
+    """What the plan calls each pointer; beside them there may be streams alone."""
     pointers: dict[str, str] = {}
-    streams: set[str] = set()
     for parameter in _split(text, ","):
         name = re.findall(r"\w+", parameter)[-1]
         if "*" in parameter:
             pointers[name] = f"buffer{len(pointers)}"
-        elif "cudaStream_t" in parameter:
-            streams.add(name)
-        else:
+        elif "cudaStream_t" not in parameter:
             raise UsageError(f"`launch` takes pointers, and {name!r} is none: dimensions are constants of the source")
-    return pointers, streams
+    return pointers
 
 
 def _kernels(code: str) -> dict[str, list[str]]:
@@ -174,9 +171,9 @@ def _width(parameter: str) -> str:
 class _Reader:
     """The body, statement by statement."""
 
-    def __init__(self, kernels: dict[str, list[str]], pointers: dict[str, str], streams: set[str]) -> None:
+    def __init__(self, kernels: dict[str, list[str]], pointers: dict[str, str]) -> None:
         self.launches: list[RecipeLaunch] = []
-        self._kernels, self._pointers, self._streams = kernels, pointers, streams
+        self._kernels, self._pointers = kernels, pointers
         self._values: dict[str, str] = {}
         self._extents: dict[str, Expressions3] = {}
 

@@ -11,7 +11,6 @@ import os
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import TypeVar
 
 from kernelwright.errors import MachineError, RefereeError, TaskError
@@ -31,7 +30,7 @@ MOST_REMEMBERED = 50_000
 
 @dataclass
 class Rate:
-    """What judging cost: for the share of a trainer's time that waits for rewards."""
+    """How many verdicts were asked for, and what became of the questions."""
 
     asked: int = 0
     judged: int = 0
@@ -39,8 +38,6 @@ class Rate:
     unjudged: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     """Of those, tasks that were not admitted again, by reason."""
-    busy_s: float = 0.0
-    """Wall time during which at least one verdict was waited for."""
 
 
 @dataclass
@@ -77,7 +74,6 @@ class Judges:
         self._left: list[_Place] = []
         self._known: dict[tuple[str, str, Effort], asyncio.Task[Evaluation | None]] = {}
         self.rate = Rate()
-        self._waiting, self._since = 0, 0.0
 
     async def admit(self, source: TaskSource, target: Target) -> Task:
         """Admit a task.
@@ -124,11 +120,7 @@ class Judges:
             if len(self._known) >= MOST_REMEMBERED:
                 self._known.pop(next(iter(self._known)))
             self._known[key] = asyncio.ensure_future(self._judge(task, point, effort))
-        self._begin()
-        try:
-            found = await asyncio.shield(self._known[key])
-        finally:
-            self._end()
+        found = await asyncio.shield(self._known[key])
         if found is None:
             self._known.pop(key, None)
         return found
@@ -198,13 +190,3 @@ class Judges:
         if place.in_use == 0 and place in self._left:
             self._left.remove(place)
             await place.evaluator.close()
-
-    def _begin(self) -> None:
-        if self._waiting == 0:
-            self._since = monotonic()
-        self._waiting += 1
-
-    def _end(self) -> None:
-        self._waiting -= 1
-        if self._waiting == 0:
-            self.rate.busy_s += monotonic() - self._since

@@ -94,6 +94,18 @@ def test_a_large_space_is_sampled_with_its_default():
     assert [p.defines[0].value for p in points] != sorted(p.defines[0].value for p in points)
 
 
+@pytest.mark.parametrize("tunables", [8, 40])
+def test_of_a_space_too_large_to_walk_a_few_points_are_drawn(tunables):
+    values = tuple(range(12))
+    vast = Candidate(
+        language="cpp", source="x", tunables=tuple(Tunable(name=f"LAUNCH{i}", values=values) for i in range(tunables))
+    )
+    points = choose_points(vast, 8)
+    assert len({point.id for point in points}) == 8
+    assert {define.value for define in points[0].defines} == {0}
+    assert points == choose_points(vast, 8)
+
+
 def test_better_outcomes_come_first_and_time_decides_among_the_measured():
     ranked = sorted((sample_evaluation(o) for o in OUTCOMES), key=merit, reverse=True)
     assert [found.outcome for found in ranked] == list(OUTCOMES)

@@ -14,7 +14,7 @@ from kernelwright.engine.config import RunConfig
 from kernelwright.engine.gateway.router import read_models
 from kernelwright.engine.graph_build import BuildRequest, build, judged_of, of_run
 from kernelwright.engine.graph_scope import _reached, graph_id, scope_of
-from kernelwright.errors import RefereeError, StoreError, UsageError
+from kernelwright.errors import RefereeError, StoreError, TaskError, UsageError
 from kernelwright.knowledge.graph.file import graph_text, read_graph
 from kernelwright.knowledge.graph.stats import expected_gains
 from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest
@@ -74,6 +74,19 @@ class Judges(ScriptedEvaluator):
 def built(folder, *sources, evaluator=None, **more):
     request = BuildRequest([folder / s for s in sources], folder / "graph.json", "cpu", **more)
     return asyncio.run(build(request, evaluator or Judges(outcomes=("measured",))))
+
+
+@pytest.mark.parametrize("error", [TaskError("it is random", "random"), RefereeError("the worker died")])
+def test_a_task_that_is_not_admitted_drops_its_trajectory_and_a_broken_referee_none(folder, error):
+    class Refuses(Judges):
+        async def admit(self, source, target):
+            raise error
+
+    if isinstance(error, RefereeError):
+        with pytest.raises(RefereeError, match="the worker died"):
+            built(folder, "way.json", evaluator=Refuses())
+    else:
+        assert "its task is not admitted: it is random" in built(folder, "way.json", evaluator=Refuses()).dropped[0]
 
 
 def test_a_trajectory_is_judged_relabelled_and_merged(folder):

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from kernelwright.engine.gateway.toolbox import Profiles
-from kernelwright.errors import RefereeError
+from kernelwright.errors import MachineError, RefereeError, TaskError
 from kernelwright.testing.samples import sample_attempt, sample_task
 from kernelwright.testing.scripted import ScriptedEvaluator
 
@@ -13,15 +13,15 @@ from kernelwright.testing.scripted import ScriptedEvaluator
 class Profiler(ScriptedEvaluator):
     """Breaks at first."""
 
-    def __init__(self, breaks=0):
+    def __init__(self, breaks=0, error=RefereeError):
         super().__init__()
-        self.profiled, self.breaks = 0, breaks
+        self.profiled, self.breaks, self.error = 0, breaks, error
 
     async def profile(self, task, candidate, build=None):
         self.profiled += 1
         await asyncio.sleep(0)
         if self.profiled <= self.breaks:
-            raise RefereeError("broken for a test")
+            raise self.error("broken for a test")
         return await super().profile(task, candidate, build)
 
 
@@ -42,9 +42,10 @@ def test_siblings_share_a_profile_and_one_pays_for_it():
     assert [answer.device_s > 0 for answer in (*first, last)] == [True, False, False, False]
 
 
-def test_a_profile_that_failed_is_tried_again():
-    first, last = answers(Profiler(breaks=1), 3)
-    assert [type(found) for found in first] == [RefereeError] * 3
+@pytest.mark.parametrize("error", [RefereeError, MachineError, TaskError])
+def test_a_profile_that_failed_is_tried_again(error):
+    first, last = answers(Profiler(breaks=1, error=error), 3)
+    assert [type(found) for found in first] == [error] * 3
     assert last.text
 
 

@@ -9,7 +9,7 @@ import pytest
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.events import EVENT
 from kernelwright.engine.run import INTERRUPTED, Parts, run
-from kernelwright.errors import ProposeError, StoreError
+from kernelwright.errors import MachineError, ProposeError, StoreError, TaskError
 from kernelwright.records.attempt import speedup
 from kernelwright.records.measure import Load, Ratio
 from kernelwright.store.run import RunStore
@@ -180,6 +180,20 @@ def test_a_broken_referee_ends_the_run_with_the_best_so_far_and_it_can_go_on(pla
     resumed = play(folder=played.folder, **FOUR)
     assert resumed.attempts == healthy.attempts
     assert resumed.outcome == healthy.outcome
+
+
+@pytest.mark.parametrize("error", [MachineError("the disk is full"), TaskError("no memory to judge it", "too_large")])
+def test_a_machine_or_a_device_that_is_full_leaves_the_best_so_far_too(play, error):
+    class FullLater(ScriptedEvaluator):
+        async def evaluate(self, task, candidate, effort="search"):
+            if len(self.calls) >= 2:
+                raise error
+            return await super().evaluate(task, candidate, effort)
+
+    played = play(FullLater(outcomes=("measured",)), **FOUR)
+    assert played.ending.error is error
+    assert (played.outcome.best, played.outcome.stopped) == (played.attempts[-1].number, str(error))
+    assert not played.outcome.complete
 
 
 def test_a_task_that_cannot_be_written_is_no_attempt(play):

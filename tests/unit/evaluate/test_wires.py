@@ -101,7 +101,7 @@ SAID = [
         calls.LoadProgram(
             sizes=(1,), outbox=2, inputs=1, output_bytes=(4,), plans=(PLAN,), unaligned_plans=(PLAN,), private=SPECS
         ),
-        calls.ProgramLoaded(faults=("no kernel",), launchable=(True, False)),
+        calls.ProgramLoaded(faults=("no kernel",)),
     ),
     (calls.ChoosePlan(call=(0,), outs=(8,)), calls.Chosen(index=1, us=(float("inf"), 2.5))),
     (calls.LaunchPlans(**WHERE, outs=((8,), (16,)), left_out=(1,), how=HOW), CLOCKED),

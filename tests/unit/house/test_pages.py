@@ -20,6 +20,26 @@ def test_every_page_that_a_message_names_is_there():
     assert all((ROOT / "docs" / name).is_file() for name in named), named
 
 
+SHOWN = [(page.name, ast.parse(block)) for page in sorted((ROOT / "docs").glob("*.md"))
+         for block in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+         if "(Protocol):" in block]  # fmt: skip
+
+
+def test_a_page_shows_every_method_of_a_protocol():
+    there = {name: methods for file in SOURCES for name, methods in _protocols(ast.parse(file.read_text("utf-8")))}
+    shown = [(page, name, methods) for page, tree in SHOWN for name, methods in _protocols(tree)]
+    assert len(shown) > 3
+    assert [(page, name) for page, name, methods in shown if there[name] != methods] == []
+
+
+def _protocols(tree):
+    """The protocols of a text, each with the names of its methods."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and "Protocol" in map(ast.unparse, node.bases):
+            methods = [n for n in node.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+            yield node.name, {n.name for n in methods if not n.decorator_list}
+
+
 def test_no_message_names_a_page_by_a_path_that_a_wheel_lacks():
     found = [f"{file.name}: {text}" for file in SOURCES for text in _messages(file) if "docs/" in text]
     assert found == []

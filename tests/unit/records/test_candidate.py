@@ -23,7 +23,7 @@ def test_points_are_every_combination_and_the_default_comes_first():
 
 def test_a_closed_candidate_is_its_only_point():
     closed = Candidate(language="cpp", source="x", defines=(Define(name="N", value=3),))
-    assert list(closed.points()) == [closed]
+    assert list(closed.points()) == [closed] == [closed.point(0)]
 
 
 def test_a_tunable_without_values_leaves_nothing_to_try():
@@ -34,7 +34,9 @@ def test_a_tunable_without_values_leaves_nothing_to_try():
 @given(st.lists(st.lists(st.integers(), min_size=1, max_size=3, unique=True), min_size=1, max_size=3))
 def test_there_are_as_many_points_as_the_product_says(values):
     tunables = tuple(Tunable(name=f"T{i}", values=tuple(v)) for i, v in enumerate(values))
-    points = list(Candidate(language="cpp", source="x", tunables=tunables).points())
+    candidate = Candidate(language="cpp", source="x", tunables=tunables)
+    points = list(candidate.points())
+    assert [candidate.point(index) for index in range(len(points))] == points
     product = 1
     for v in values:
         product *= len(v)

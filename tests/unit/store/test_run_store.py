@@ -167,6 +167,31 @@ def test_a_row_of_another_shape_is_explained(store):
         RunStore.open(store.folder).proposal_requests()
 
 
+def test_a_card_that_cannot_be_read_leaves_no_lock_behind(store):
+    store.close()
+    with closing(sqlite3.connect(store.folder / FILE)) as raw:
+        raw.execute("DROP TRIGGER card_no_UPDATE")
+        raw.execute("UPDATE card SET body = '{}'")
+        raw.commit()
+    for _ in range(2):
+        with pytest.raises(StoreError, match="cannot read"):
+            RunStore.open(store.folder, writing=True)
+
+
+@pytest.mark.parametrize("writing", [False, True])
+def test_a_file_that_may_not_be_read_is_explained_and_leaves_no_lock_behind(store, monkeypatch, writing):
+    store.close()
+
+    def refused(*_, **__):
+        raise sqlite3.OperationalError("unable to open database file")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sqlite3, "connect", refused)
+        with pytest.raises(StoreError, match="check the folder's permissions"):
+            RunStore.open(store.folder, writing=writing)
+    RunStore.open(store.folder, writing=True).close()
+
+
 def test_a_full_disk_says_so_and_loses_nothing(store):
     store.ask(ProposalRequest(number=0, intent="seed"))
     (pages,) = store._database.read("PRAGMA page_count")[0]

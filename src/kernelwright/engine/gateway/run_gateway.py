@@ -1,4 +1,4 @@
-"""The run's Desk: models, tools and profiles, journaled before anything is acted on.
+"""The run's gateway: models, tools and profiles, journaled before anything is acted on.
 
 What a dialogue's step said is looked up first, and only what was never answered is really asked. So a run that was
 killed in the middle of a dialogue continues with its next message. In the control arm, profiles and tools are withheld

@@ -10,9 +10,9 @@ import json
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
-from kernelwright.errors import RefereeError, UsageError
+from kernelwright.errors import UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.feedback.bottleneck import diagnose
 from kernelwright.feedback.describe import words_of
@@ -49,6 +49,7 @@ from kernelwright.records.tools import (
 )
 from kernelwright.tasks.kernel_file import parse_text
 
+T = TypeVar("T")
 ANSWERED = ("compile", "verify", "profile", "search")
 """The tools that are answered here."""
 
@@ -165,29 +166,42 @@ class Toolbox:
         return (await asked.of(candidate))[0] if asked else None
 
 
+class _Once(Generic[T]):
+    """Answers by key: each is asked for once, also while it is still being found. What broke is forgotten."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, asyncio.Task[T]] = {}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._asked
+
+    async def of(self, key: str, ask: Callable[[], Coroutine[None, None, T]]) -> tuple[T, bool]:
+        """The answer, and whether it was found for this question: whoever asks first pays."""
+        running = self._asked.get(key)
+        if running is not None:
+            return await running, False
+        running = self._asked[key] = asyncio.create_task(ask())
+        running.add_done_callback(partial(self._forget, key))
+        return await running, True
+
+    def _forget(self, key: str, ended: asyncio.Task[T]) -> None:
+        if ended.cancelled() or ended.exception() is not None:
+            del self._asked[key]
+
+
 class _Verdicts:
-    """What the referee says of each candidate: asked once, also while it is still being asked. What broke is forgotten."""
+    """What the referee says of each candidate, at its default tunables."""
 
     def __init__(self, ask: Callable[[Candidate], Coroutine[None, None, Evaluation]]) -> None:
-        self._ask = ask
-        self._asked: dict[str, asyncio.Task[Evaluation]] = {}
+        self._ask, self._once = ask, _Once[Evaluation]()
 
     def __contains__(self, candidate: Candidate) -> bool:
-        return candidate.id in self._asked
+        return candidate.id in self._once
 
     async def of(self, candidate: Candidate) -> tuple[Evaluation, float]:
-        """The verdict at its default tunables, and the device's seconds that it took: whoever asks first pays."""
-        running = self._asked.get(candidate.id)
-        if running is not None:
-            return await running, 0.0
-        running = self._asked[candidate.id] = asyncio.create_task(self._ask(next(candidate.points())))
-        running.add_done_callback(partial(self._forget, candidate.id))
-        found = await running
-        return found, found.paid_seconds
-
-    def _forget(self, candidate: str, ended: asyncio.Task[Evaluation]) -> None:
-        if ended.cancelled() or ended.exception() is not None:
-            del self._asked[candidate]
+        """The verdict, and the device's seconds that it took."""
+        found, first = await self._once.of(candidate.id, lambda: self._ask(next(candidate.points())))
+        return found, found.paid_seconds if first else 0.0
 
 
 def profile_result(profile: Profile, measured: Measured | None = None) -> ProfileResult:
@@ -220,7 +234,7 @@ class Profiles:
 
     def __init__(self, task: Task, evaluator: Evaluator, attempts: Sequence[Attempt]) -> None:
         self._task, self._evaluator, self._attempts = task, evaluator, attempts
-        self._asked: dict[str, asyncio.Task[str]] = {}
+        self._once = _Once[str]()
 
     async def answer(self, number: int) -> ToolAnswer:
         """The profile as JSON; empty for an attempt that was never right, or never built.
@@ -228,16 +242,9 @@ class Profiles:
         Raises:
             RefereeError: the referee broke.
         """
-        candidate = self._attempts[number].proposal.candidate.id
-        if candidate in self._asked:
-            return ToolAnswer(await self._asked[candidate])
-        began = time.monotonic()
-        asked = self._asked[candidate] = asyncio.create_task(self._profile(self._attempts[number]))
-        try:
-            return ToolAnswer(await asked, time.monotonic() - began)
-        except (RefereeError, asyncio.CancelledError):
-            del self._asked[candidate]
-            raise
+        attempt, began = self._attempts[number], time.monotonic()
+        text, first = await self._once.of(attempt.proposal.candidate.id, lambda: self._profile(attempt))
+        return ToolAnswer(text, time.monotonic() - began if first else 0.0)
 
     async def _profile(self, attempt: Attempt) -> str:
         found = attempt.evaluation
@@ -252,7 +259,7 @@ class Lowerings:
 
     def __init__(self, task: Task, evaluator: Evaluator) -> None:
         self._task, self._evaluator = task, evaluator
-        self._asked: dict[str, asyncio.Task[Lowering]] = {}
+        self._once = _Once[Lowering]()
 
     async def of(self, options: Options) -> Lowering:
         """The text, or why there is none.
@@ -261,10 +268,5 @@ class Lowerings:
             RefereeError: the referee broke.
         """
         key = json.dumps(options, sort_keys=True)
-        if key not in self._asked:
-            self._asked[key] = asyncio.create_task(self._evaluator.lower(self._task, options))
-        try:
-            return await self._asked[key]
-        except (RefereeError, asyncio.CancelledError):
-            self._asked.pop(key, None)
-            raise
+        found, _ = await self._once.of(key, lambda: self._evaluator.lower(self._task, options))
+        return found

@@ -206,16 +206,6 @@ class Left:
 _clocks: dict[bool, DeviceClock] = {}
 
 
-def timed(
-    function: Callable[..., object],
-    calls: Sequence[Sequence[object]],
-    how: Clocking,
-    prepare: Sequence[Callable[[], None]] = (),
-) -> tuple[list[object], Clocked]:
-    """Results of `function` on each call's arguments, with the times that the grader's question asks for."""
-    return clocked(lambda i: function(*calls[i]), len(calls), how, prepare)
-
-
 def clocked(
     enqueue: Enqueue, calls: int, how: Clocking, prepare: Sequence[Callable[[], None]] = ()
 ) -> tuple[list[object], Clocked]:

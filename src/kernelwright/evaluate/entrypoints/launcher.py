@@ -62,7 +62,7 @@ class LauncherSide:
         if not any(self._bound):
             raise RuntimeError(self._faults[0])
         self._chosen = next(i for i, b in enumerate(self._bound) if b)
-        return messages.ProgramLoaded(faults=self._faults, launchable=[b is not None for b in self._bound])
+        return messages.ProgramLoaded(faults=self._faults)
 
     def choose(self, command: messages.ChoosePlan) -> messages.Chosen:
         """Time every plan on one call and keep the fastest. Several calls, and the smallest of each."""

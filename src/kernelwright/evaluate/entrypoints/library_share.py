@@ -1,7 +1,8 @@
 """How much of a call's time is a library's: PyTorch's own operators, as its profiler sees them.
 
-The candidate's process says it of itself, so it is told beside a verdict and decides nothing. What `torch.compile`
-generated, or an extension of the candidate's own computes, is no operator of PyTorch's.
+The candidate's process says it of itself, so it may convict and never acquit: where library calls are forbidden, a large share
+refuses the candidate; elsewhere it is told beside the verdict and decides nothing. What `torch.compile` generated, or an
+extension of the candidate's own computes, is no operator of PyTorch's.
 """
 
 import time

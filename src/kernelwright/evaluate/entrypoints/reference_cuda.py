@@ -1,4 +1,4 @@
-"""The task's own code on the GPU, in its own process. What differs from `arms.reference`: where tensors live.
+"""The task's own code on the GPU, in its own process. What differs from `entrypoints.reference`: where tensors live.
 
 Inputs are drawn under `torch.device("cuda")`, so that gigabytes of random numbers cost milliseconds; the arena is mapped
 writable here, and draws are put straight into it. The baselines that only a GPU has are made here.

@@ -43,12 +43,15 @@ MOST_OF_LIBRARIES = 0.5
 def evaluate_candidate(trial: Trial, backend: Backend) -> Evaluation:
     """The Evaluation of one candidate with no tunable left open. Compiling goes on beside other candidates' clocks.
 
+    It may be called again for the same trial, where the device was full.
+
     Raises:
         RefereeError: the referee broke.
     """
     outcome = _judged(trial, backend)
     if not is_right(outcome) and may_be_weaker(trial):
-        trial.weaker()
+        # Once more, with the parameters under which models are built.
+        trial.weights = "construction"
         outcome = _judged(trial, backend)
     if isinstance(outcome, Crashed | TimedOut | Incorrect | Suspect):
         outcome = outcome.model_copy(update={"build": trial.facts})
@@ -56,7 +59,7 @@ def evaluate_candidate(trial: Trial, backend: Backend) -> Evaluation:
 
 
 def _judged(trial: Trial, backend: Backend) -> Evaluation:
-    trial.begin()
+    trial.start_over()
     try:
         with backend.prepared(trial) as built, _the_device(trial, backend, built.own_host), built.load() as loaded:
             _verify(trial, loaded)
@@ -130,7 +133,7 @@ def _verify(trial: Trial, loaded: Loaded) -> None:
 def _timed(trial: Trial, backend: Backend, loaded: Loaded) -> Evaluation:
     """Measured, or why its time cannot be believed; a final that was measured is audited as a new best would be."""
     if trial.effort in UNTIMED:
-        return _verified(trial, loaded, "the receipt's seeds" if trial.effort == "replay" else "the device, untimed")
+        return _verified(trial, loaded, "the receipt's seeds" if trial.replayed else "the device, untimed")
     clock = backend.clock
     assert clock is not None
     with backend.host.device_lock, trial.timed("measure"), loaded.timed():

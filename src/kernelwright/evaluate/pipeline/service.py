@@ -119,21 +119,12 @@ class EvaluationService:
         backend = self.backend(task.target)
         if (refused := _untaken(backend, task.target, candidate)) is not None:
             return refused
-        policy = tightened(policy, task.source.limits)
-        trial = Trial(task, lambda: self._session(task, policy), candidate, policy, effort)
+        trial = self._trial(task, candidate, policy, effort)
         self._note_what_takes_long(trial, backend)
         before = dict(trial.session.known)
-        try:
-            found = self._with_room(backend, partial(evaluate_candidate, trial, backend), task.id)
-        except FULL as error:
-            return self._beside_it(trial, backend, error)
-        except RefereeError:
-            # A reference that broke answers nothing more: whoever asks next has the task admitted anew.
-            self._close(task.id)
-            raise
-        self._full.pop(task.id, None)
-        if _keeps_baselines(backend, policy) and trial.session.known != before:
-            baselines.store(self._place_of_baselines(task, policy), trial.session.known)
+        found = self._judged(trial, backend)
+        if _keeps_baselines(backend, trial.policy) and trial.session.known != before:
+            baselines.store(self._place_of_baselines(task, trial.policy), trial.session.known)
         return found
 
     def build(self, task: Task, candidate: Candidate, policy: Policy) -> Evaluation:
@@ -141,16 +132,15 @@ class EvaluationService:
         backend = self.backend(task.target)
         if (refused := _untaken(backend, task.target, candidate)) is not None:
             return refused
-        return build_candidate(Trial(task, lambda: self._session(task, policy), candidate, policy), backend)
+        return build_candidate(self._trial(task, candidate, policy), backend)
 
     def replay(self, task: Task, candidate: Candidate, policy: Policy, seeds: Sequence[int]) -> Evaluation:
-        """Right or wrong on the cases of these seeds, which are known already: no time is taken."""
+        """Right or wrong on the cases of these seeds, or of new secret ones where none are named: no time is taken."""
         backend = self.backend(task.target)
         if (refused := _untaken(backend, task.target, candidate)) is not None:
             return refused
-        self._note("the receipt's seeds: the same inputs again")
-        trial = Trial(task, lambda: self._session(task, policy), candidate, policy, "replay", seeds)
-        return evaluate_candidate(trial, backend)
+        self._note("the receipt's seeds: the same inputs again" if seeds else "new inputs, untimed")
+        return self._judged(self._trial(task, candidate, policy, "replay", seeds), backend)
 
     def lower(self, source: TaskSource, target: Target, policy: Policy, options: Options) -> Lowering:
         """What PyTorch's compiler writes for a task. Safe to call from several threads."""
@@ -161,8 +151,7 @@ class EvaluationService:
 
     def profile(self, task: Task, candidate: Candidate, policy: Policy, build: BuildFacts | None) -> Profile:
         """Where the candidate's time goes, as well as this machine can tell. What it was evaluated as plays no part."""
-        trial = Trial(task, lambda: self._session(task, policy), candidate, policy)
-        return self.backend(task.target).profile(trial, build)
+        return self.backend(task.target).profile(self._trial(task, candidate, policy), build)
 
     def yardstick(self, task: Task, policy: Policy, names: Sequence[BaselineName]) -> Yardstick:
         """What the task's kernels are held against."""
@@ -212,6 +201,31 @@ class EvaluationService:
             session.close()
         self._sessions.clear()
         self._backends.close()
+
+    def _trial(
+        self, task: Task, candidate: Candidate, policy: Policy, effort: Effort = "search", seeds: Sequence[int] = ()
+    ) -> Trial:
+        policy = tightened(policy, task.source.limits)
+        return Trial(task, lambda: self._session(task, policy), candidate, policy, effort, seeds)
+
+    def _judged(self, trial: Trial, backend: Backend) -> Evaluation:
+        """The Evaluation; where the device is full, once more with nothing else open.
+
+        Raises:
+            RefereeError: the referee broke.
+            TaskError: the device is too small for the task.
+        """
+        task = trial.task
+        try:
+            found = self._with_room(backend, partial(evaluate_candidate, trial, backend), task.id)
+        except FULL as error:
+            return self._beside_it(trial, backend, error)
+        except RefereeError:
+            # A reference that broke answers nothing more: whoever asks next has the task admitted anew.
+            self._close(task.id)
+            raise
+        self._full.pop(task.id, None)
+        return found
 
     def _note_what_takes_long(self, trial: Trial, backend: Backend) -> None:
         policy, effort = trial.policy, trial.effort

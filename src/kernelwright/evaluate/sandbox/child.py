@@ -43,6 +43,14 @@ class ChildSlowError(Exception):
         self.limit_s = limit_s
 
 
+class ChildUnreadyError(Exception):
+    """A child that was started ahead could not make itself ready: there is no candidate in it that is to blame."""
+
+    def __init__(self, name: str, log: str) -> None:
+        super().__init__(f"{name}: {log[-1500:]}")
+        self.name, self.log = name, log
+
+
 class ChildMovedError(Exception):
     """The child ran while it was frozen: something inside it had it continued."""
 

@@ -15,7 +15,6 @@ import struct
 from collections.abc import Iterable, Sequence
 
 CLONE_NEWNS = 0x00020000
-CLONE_NEWUTS = 0x04000000
 CLONE_NEWIPC = 0x08000000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.sandbox import wire
-from kernelwright.evaluate.sandbox.child import Child
+from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError, ChildUnreadyError
 from kernelwright.evaluate.sandbox.jail import NOBODY, SEEN, Jail
 from kernelwright.evaluate.sandbox.messages.calls import Open
 from kernelwright.evaluate.sandbox.messages.entrypoints import Birth, Born, Confined, Warmed
@@ -214,11 +214,16 @@ class PrewarmedPool:
         """A child that is ready, at work for the current job.
 
         Raises:
+            ChildUnreadyError: none could be made ready.
             RefereeError: none could be started.
             JobCancelledError: nobody waits for the current job any more.
         """
-        if not self._waiting:
-            self._begin()
+        while self._waiting:
+            begun = self._waiting.popleft()
+            # What failed ahead, such as on a full device, may succeed now.
+            if begun.exception() is None:
+                return at_work(begun.result())
+        self._begin()
         return at_work(self._waiting.popleft().result())
 
     def retire(self, child: Child) -> None:
@@ -249,5 +254,14 @@ class PrewarmedPool:
 
     def _born(self) -> Child:
         child = self._warm.spawn(self._side, self._jail)
-        child.ask(Open(), READY_S, freeze=False)
+        try:
+            raised = child.ask(Open(), READY_S, freeze=False).answer.raised
+            if raised is not None:
+                raise ChildUnreadyError(raised.error, raised.log)
+        except (ChildGoneError, ChildSlowError) as error:
+            child.close()
+            raise ChildUnreadyError(type(error).__name__, str(error)) from None
+        except BaseException:
+            child.close()
+            raise
         return child

@@ -88,13 +88,13 @@ def explains(error: float, allowed: float, count: int, tf32: bool = False) -> bo
     return count <= FEW or (count <= (ASKED_AGAIN if tf32 else MANY) and error <= HARDLY * allowed)
 
 
-def moved(session: Nudgeable, variant: str, offsets: Offsets, epsilon: float | None = None) -> list[torch.Tensor]:
-    """Results where every floating element of inputs and parameters is an ulp larger or smaller.
+def moved(session: Nudgeable, variant: str, offsets: Offsets) -> list[torch.Tensor]:
+    """Results where every floating element of inputs and parameters is an ulp of its own dtype larger or smaller.
 
-    `epsilon` is that ulp, relative; None: each tensor's own. What has eight bits stays: an ulp of it is no rounding error.
+    What has eight bits stays: an ulp of it is no rounding error.
     """
     with _kept(session, offsets) as kept:
-        _nudge(session, offsets, kept, epsilon)
+        _nudge(session, offsets, kept, None)
         return session.results(variant, offsets)
 
 
@@ -178,7 +178,7 @@ def _kept(session: Nudgeable, offsets: Offsets) -> Iterator[dict[int, torch.Tens
 
 
 def _nudge(session: Nudgeable, offsets: Offsets, kept: dict[int, torch.Tensor], epsilon: float | None) -> None:
-    """Put everything an ulp beside what it was, up or down by chance."""
+    """Put everything an ulp beside what it was, up or down by chance: one of `epsilon`, or of each tensor's own dtype."""
     for index, before in kept.items():
         own = epsilon or EPSILON[session.tensors[index].dtype]
         there = session.view(index, offsets[index]).view(-1)

@@ -111,12 +111,8 @@ class Trial:
         own.weights = self.weights
         return own
 
-    def weaker(self) -> None:
-        """Judge it from now on with the parameters under which models are built."""
-        self.weights = "construction"
-
-    def begin(self) -> None:
-        """Nothing is known of the candidate: it was never judged, or not to the end, or with other parameters."""
+    def start_over(self) -> None:
+        """Forget what an earlier try came to, but for the seconds that it took."""
         self.binding, self.tier, self.stage = None, 2, "compile"
         self.cases, self.skipped = [], []
 

@@ -148,7 +148,7 @@ class PairedBenchmark:
         looks, begin = [self._look()], time.perf_counter()
         while len(looks) < 2 or (len(looks) < MOST_LOOKS and not _agree(*looks[-2:])):
             looks.append(self._look())
-            if len(looks) > 1 and time.perf_counter() - begin > WARM_S:
+            if time.perf_counter() - begin > WARM_S:
                 break
         fastest, queued = min(us for look in looks for us, _ in look.values()) * 1000, self._queued(looks[-1])
         slowest = max(us for us, _ in looks[-1].values()) * 1000

@@ -6,7 +6,7 @@ chain would be an edge between techniques that nobody tried one after the other.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
@@ -234,7 +234,3 @@ def united(graphs: Sequence[TechniqueGraph]) -> TechniqueGraph:
                 have = with_example(have, example)
             edges[edge.key] = have
     return TechniqueGraph(nodes=tuple(nodes), edges=tuple(edges.values()), codes=codes, merged=tuple(done))
-
-
-Relabel = Callable[[Trajectory, Sequence[str]], Sequence[Label]]
-"""From a trajectory and the names that are known to one label for each step."""

@@ -1,6 +1,6 @@
 """The agent: a model that calls tools until it hands a kernel over.
 
-`evaluate` and `submit` end the expansion with a proposal of that code. The next expansion of a kept dialogue begins with
+`evaluate` and `submit` end the proposal request with a proposal of that code. The next one of a kept dialogue begins with
 the attempt's verdict as the answer to that call, and an answer to each call next to it. The gateway answers every other
 tool. Every call is journaled, whoever answers it.
 """
@@ -86,9 +86,9 @@ def _results(brief: Brief, memo: Memo) -> dict[str, str]:
 
 
 MOST_CALLS = 12
-"""Tool calls within one expansion."""
+"""Tool calls within one proposal request."""
 MOST_REPLIES = MOST_CALLS + 4
-"""Replies within one expansion, those without a usable call included."""
+"""Replies within one proposal request, those without a usable call included."""
 ENDING = ("evaluate", LAST)
 """Tools whose answer is an attempt's verdict."""
 CONTRACT = "parts/reply-agent.md"
@@ -99,7 +99,7 @@ NO_CALLS_LEFT = (
 
 @dataclass
 class Work:
-    """One expansion of an agent."""
+    """One proposal request of an agent."""
 
     prompts: Prompts
     dialogue: Dialogue

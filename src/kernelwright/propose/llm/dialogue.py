@@ -159,7 +159,9 @@ def behind(brief: Brief) -> list[ChatMessage]:
         request = ChatRequest.model_validate_json(turns[asked[-1]].text)
         replies = [ChatReply.model_validate_json(t.text) for t in turns[asked[-1] :] if t.kind == "reply"]
     except ValidationError as error:
-        raise ProposeError(f"the dialogue of expansion {memo.proposal_request} cannot be read: {error}") from None
+        raise ProposeError(
+            f"the dialogue of proposal request {memo.proposal_request} cannot be read: {error}"
+        ) from None
     return answered(request.messages, replies[0]) if replies else []
 
 

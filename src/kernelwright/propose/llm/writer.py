@@ -1,4 +1,4 @@
-"""The LLM proposer: for each sibling of an expansion the adviser's step, the prompt, the reply, the kernel in it.
+"""The LLM proposer: for each sibling of a proposal request the adviser's step, the prompt, the reply, the kernel in it.
 
 It never evaluates and knows no provider. A dialogue that the budget ends is given up, unless the writer's first reply
 was paid for: that counts.

@@ -50,8 +50,8 @@ def log(monkeypatch):
 
 
 def test_each_call_meets_an_idle_device_a_flushed_cache_and_a_spin(log):
-    results, clocks = device_clock.timed(
-        lambda x: log.append(f"call {x}") or -x, [(1,), (2,)], Clocking(clock="each", busy_ns=100)
+    results, clocks = device_clock.clocked(
+        lambda i: log.append(f"call {i + 1}") or -1 - i, 2, Clocking(clock="each", busy_ns=100)
     )
     assert results == [-1, -2]
     assert clocks.each_ns == (12_500, 12_500)
@@ -63,9 +63,8 @@ def test_each_call_meets_an_idle_device_a_flushed_cache_and_a_spin(log):
 
 def test_a_call_takes_its_parameters_before_anything_of_it_is_timed(log):
     prepare = [lambda: log.append("take 1"), lambda: log.append("take 2")]
-    _, clocks = device_clock.timed(
-        lambda x: log.append(f"call {x}"), [(1,), (2,)], Clocking(clock="each", busy_ns=100), prepare
-    )
+    how = Clocking(clock="each", busy_ns=100)
+    _, clocks = device_clock.clocked(lambda i: log.append(f"call {i + 1}"), 2, how, prepare)
     assert clocks.each_ns == (12_500, 12_500)
     assert clocks.beside_ns > 0
     around = ["wait", "wait", "reset", "write", "read", "spin 198", "event"]
@@ -74,12 +73,12 @@ def test_a_call_takes_its_parameters_before_anything_of_it_is_timed(log):
 
 
 def test_a_call_that_is_waited_for_is_not_prepared(log):
-    device_clock.timed(lambda x: log.append(f"call {x}"), [(1,), (2,)], Clocking(clock="waiting"))
+    device_clock.clocked(lambda i: log.append(f"call {i + 1}"), 2, Clocking(clock="waiting"))
     assert log == ["wait", "call 1", "wait", "call 2", "wait"]
 
 
 def test_calls_that_are_only_checked_run_together(log):
-    device_clock.timed(lambda x: log.append(f"call {x}"), [(1,), (2,)], Clocking())
+    device_clock.clocked(lambda i: log.append(f"call {i + 1}"), 2, Clocking())
     assert log == ["wait", "call 1", "call 2", "wait"]
 
 

@@ -1,21 +1,24 @@
 """How many tasks stay open at once, and that their references can all have their threads."""
 
 import os
-from contextlib import nullcontext
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
 
 from kernelwright.errors import RefereeError, TaskError
 from kernelwright.evaluate.backends.host import DeviceLock
-from kernelwright.evaluate.pipeline import admit, evaluate, service
+from kernelwright.evaluate.pipeline import admit, service
+from kernelwright.evaluate.pipeline.evaluate import evaluate_candidate
 from kernelwright.evaluate.sandbox import jail
 from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
-from kernelwright.records.evaluation import Verified
-from kernelwright.records.measure import Accuracy
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial, wrong
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.measure import CaseError
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Policy
-from kernelwright.records.task import Target, TaskSource
+from kernelwright.records.task import Target, TaskLimits, TaskSource
+from kernelwright.testing.samples import sample_task
 
 CPU = Target(kind="cpu", arch="native", present=True)
 THREADS_A_REFERENCE = 20
@@ -67,10 +70,11 @@ def answering(made, monkeypatch):
     """A function that has the service's evaluations answer in turn; an exception is raised."""
     one, _ = made
 
-    def trial(task, open_session, *_):
+    def trial(task, open_session, candidate, policy, effort="search", replayed=()):
         return SimpleNamespace(
-            task=task, session=open_session(), reopen=open_session, policy=Policy(), effort="search", stage="measure",
-            seconds=[], tier=2, weights="fresh", binding=None, numerics=Numerics(mode="as-is"), revealed=(), facts=None,
+            task=task, session=open_session(), reopen=open_session, policy=policy, effort=effort, stage="measure",
+            replayed=replayed, seconds=[], tier=2, weights="fresh",
+            binding=None, numerics=Numerics(mode="as-is"), revealed=(), facts=None,
         )  # fmt: skip
 
     monkeypatch.setattr(service, "Trial", trial)
@@ -109,6 +113,29 @@ def test_where_memory_is_full_a_kernel_is_asked_once_more_with_nothing_else_open
     assert opened[0].closed
 
 
+def test_a_replay_has_the_same_room_and_the_same_new_reference(made, answering):
+    one, opened = made
+    task = answering(FULL, "verified", RefereeError("the reference died"), "verified")
+    assert one.replay(task, None, Policy(), (1,)) == "verified"
+    with pytest.raises(RefereeError, match="died"):
+        one.replay(task, None, Policy(), (1,))
+    assert one.replay(task, None, Policy(), (1,)) == "verified"
+    assert [session.closed for session in opened] == [True, True, False]
+
+
+@pytest.mark.parametrize("ask", ["evaluate", "replay", "build"])
+def test_what_the_task_forbids_holds_for_every_question(made, answering, monkeypatch, ask):
+    one, _ = made
+    task = answering("verified")
+    task.source = task.source.model_copy(update={"limits": TaskLimits(library_calls="forbid")})
+    seen = []
+    monkeypatch.setattr(service, "evaluate_candidate", lambda trial, _: seen.append(trial.policy.library_calls))
+    monkeypatch.setattr(service, "build_candidate", lambda trial, _: seen.append(trial.policy.library_calls))
+    more = {"evaluate": ("search",), "replay": ((1,),), "build": ()}[ask]
+    getattr(one, ask)(task, None, Policy(), *more)
+    assert seen == ["forbid"]
+
+
 FULL = DeviceFullError("run_on_device", "CUDA out of memory. Tried to allocate 2 GiB.")
 
 
@@ -144,6 +171,30 @@ def test_a_kernel_that_takes_all_memory_ends_no_run(made, answering):
     assert one.evaluate(task, None, Policy(), "search") == "measured"
 
 
+def test_a_second_try_tells_of_each_case_once():
+    error = CaseError(distribution="as given", error=0.0, reference_error=0.0, allowed=1.0)
+
+    class Backend:
+        host = SimpleNamespace(device=SimpleNamespace(name="this one"))
+        tries = 0
+
+        @contextmanager
+        def prepared(self, trial):
+            self.tries += 1
+            trial.cases.append(error)
+            if self.tries == 1:
+                raise DeviceFullError("run_on_device", "out of memory")
+            raise OutcomeReached(wrong(trial, "value", "as given", "output 0"))
+            yield
+
+    session = SimpleNamespace(dropped=[])
+    trial = Trial(sample_task(), lambda: session, Candidate(language="cpp", source="//", entry="kernel"), Policy())
+    backend = Backend()
+    with pytest.raises(DeviceFullError):
+        evaluate_candidate(trial, backend)
+    assert evaluate_candidate(trial, backend).accuracy.cases == (error,)
+
+
 def test_a_task_for_which_there_is_no_memory_cannot_be_judged(made, monkeypatch):
     def full(*_):
         raise DeviceFullError("map_device_arena", "out of memory")
@@ -155,31 +206,3 @@ def test_a_task_for_which_there_is_no_memory_cannot_be_judged(made, monkeypatch)
 
 def test_all_open_references_together_keep_the_limit_on_threads():
     assert service.MOST_OPEN * ((os.cpu_count() or 1) + THREADS_A_REFERENCE) <= jail.MOST_THREADS
-
-
-def test_a_kernel_asked_once_more_is_asked_from_the_beginning(made, monkeypatch):
-    one, _ = made
-    task = one.admit(TaskSource(name="task", format="kernelbench", source="pass"), CPU, Policy())
-    task.numerics = Numerics(mode="as-is")
-    found = []
-    answers = iter([FULL, Verified(build=evaluate.ITS_OWN, accuracy=Accuracy(cases=()), how="the device")])
-
-    def timed(trial, backend, loaded):
-        trial.stage = "measure"
-        found.append(tuple(trial.cases))
-        answer = next(answers)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    built = SimpleNamespace(own_host=True, load=lambda: nullcontext())
-    monkeypatch.setattr(one.backend(CPU), "prepared", lambda trial: nullcontext(built), raising=False)
-    monkeypatch.setattr(one.backend(CPU), "clock", "a clock")
-    monkeypatch.setattr(one, "_note_what_takes_long", lambda *_: None)
-    monkeypatch.setattr(service, "_keeps_baselines", lambda *_: False)
-    monkeypatch.setattr(service, "_untaken", lambda *_: None)
-    monkeypatch.setattr(evaluate, "_the_device", lambda *_: nullcontext())
-    monkeypatch.setattr(evaluate, "_verify", lambda trial, loaded: trial.cases.append("a case"))
-    monkeypatch.setattr(evaluate, "_timed", timed)
-    assert one.evaluate(task, None, Policy(), "search").outcome == "verified"
-    assert found == [("a case",)] * 2

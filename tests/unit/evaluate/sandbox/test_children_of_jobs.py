@@ -1,10 +1,13 @@
-"""Who dies with a cancelled job: what works for it alone, and not what other jobs use as well."""
+"""Who dies with a cancelled job: what works for it alone, and not what other jobs use as well. Who is ready for a job."""
+
+from types import SimpleNamespace
 
 import pytest
 
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
-from kernelwright.evaluate.sandbox.child import ChildGoneError
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError, ChildUnreadyError
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.base import Raised
 from kernelwright.evaluate.sandbox.messages.tasks import LoadTask
 from kernelwright.evaluate.sandbox.messages.tools import Execute
 from kernelwright.evaluate.sandbox.spawn import PrewarmedPool
@@ -56,5 +59,44 @@ def test_a_spare_child_works_for_the_job_that_takes_it(warm):
         mine.close()
         with at.current(), pytest.raises(JobCancelledError):
             prewarmed.take()
+    finally:
+        prewarmed.close()
+
+
+class Opening:
+    """A child that answers the question whether it is ready, or does not."""
+
+    ended = False
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def ask(self, command, limit_s, freeze):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return SimpleNamespace(answer=SimpleNamespace(raised=self.answer))
+
+    def close(self):
+        self.ended = True
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [Raised(error="RuntimeError", log="CUDA error: out of memory"), ChildSlowError(60.0), ChildGoneError("killed", "")],
+    ids=["it raises", "it is slow", "it dies"],
+)
+def test_what_could_not_be_made_ready_is_closed_and_does_not_stand_in_the_way(fault):
+    answers, born = [fault, fault, None, None], []
+
+    def spawn(side, jail):
+        born.append(Opening(answers[len(born)]))
+        return born[-1]
+
+    prewarmed = PrewarmedPool(SimpleNamespace(spawn=spawn), "launcher", Jail(directory="/"))
+    try:
+        with pytest.raises(ChildUnreadyError):
+            prewarmed.take()
+        assert prewarmed.take() in born[2:]
+        assert [child.ended for child in born[:2]] == [True, True]
     finally:
         prewarmed.close()

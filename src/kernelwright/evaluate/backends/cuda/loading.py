@@ -11,6 +11,7 @@ from functools import partial
 
 import torch
 
+from kernelwright.errors import RefereeError
 from kernelwright.evaluate.backends.backend import BESIDE_EAGER, Loaded
 from kernelwright.evaluate.backends.cuda.footprint import MARGIN, guarded_bytes
 from kernelwright.evaluate.backends.cuda.instruments import of_a_model, of_a_plan
@@ -21,8 +22,8 @@ from kernelwright.evaluate.backends.first_call import FirstCall
 from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
 from kernelwright.evaluate.languages.cuda.compilers import architecture
 from kernelwright.evaluate.languages.table import BUILDERS
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ran
-from kernelwright.evaluate.sandbox.child import Child
+from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, DeviceFullError, Ran
+from kernelwright.evaluate.sandbox.child import Child, ChildUnreadyError
 from kernelwright.evaluate.sandbox.messages.calls import (
     ExtensionBuild,
     LoadModel,
@@ -64,7 +65,7 @@ def loaded_plan(trial: Trial, machine: CudaMachine, program: Program, optional: 
     session = trial.session
     trial.tier = 1
     with trial.timed("load"):
-        child = machine.prewarmed("launcher").take()
+        child = _ready_child(machine, "launcher")
         process = _launcher(trial, child)
         process.relieve = None if optional else process.relieve
         process.off = trial.policy.disabled
@@ -228,7 +229,7 @@ def _run_source(trial: Trial, machine: CudaMachine) -> str:
 def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanCandidateProcess:
     """The launcher once more, with inputs that may be written to."""
     session = trial.session
-    again = _launcher(trial, machine.prewarmed("launcher").take())
+    again = _launcher(trial, _ready_child(machine, "launcher"))
     with ExitStack() as held:
         held.callback(again.close)
         again.load(program, session.share(), len(session.inputs), session.tensors)
@@ -264,7 +265,22 @@ def _host_child(trial: Trial, machine: CudaMachine) -> Child:
         return machine.warm.spawn("cuda", machine.extension_jail(off))
     if off or trial.policy.disabled:
         return machine.warm.spawn("cuda", machine.host_jail(off))
-    return machine.prewarmed("cuda").take()
+    return _ready_child(machine, "cuda")
+
+
+def _ready_child(machine: CudaMachine, side: str) -> Child:
+    """A child that was started ahead, with its context on the device.
+
+    Raises:
+        DeviceFullError: there is no room for a context.
+        RefereeError: it could not be made.
+    """
+    try:
+        return machine.prewarmed(side).take()
+    except ChildUnreadyError as error:
+        if ChildRaisedError(error.name, error.log).full:
+            raise DeviceFullError("open", error.log) from None
+        raise RefereeError(f"no process with a context on the device could be made: {error}") from None
 
 
 def _load(

@@ -131,17 +131,17 @@ class CudaCandidateProcess(CandidateProcess):
         results = self._results(len(calls), "") if calls else ()
         return Ran(results, response.outside_ns, 1, response.cpu_ns)
 
-    def overhead_us(self, offsets: Sequence[int], calls: int = OVERHEAD_CALLS) -> float:
+    def overhead_us(self, offsets: Sequence[int]) -> float:
         """What its clock says of a kernel that does nothing, in microseconds: the mean of the middle half of its calls.
 
         The events have ticks of 32 ns, so that a median could say no more than which tick.
         """
         aside, self.aside = self.aside, nullcontext  # the device's own time, whatever the side computes on
         try:
-            each = sorted(self._ran([offsets] * calls, False, "eager", "overhead").each_ns)
+            each = sorted(self._ran([offsets] * OVERHEAD_CALLS, False, "eager", "overhead").each_ns)
         finally:
             self.aside = aside
-        return fmean(each[calls // 4 : calls - calls // 4]) / 1000
+        return fmean(each[OVERHEAD_CALLS // 4 : -OVERHEAD_CALLS // 4]) / 1000
 
     def _ran(self, calls: Sequence[Sequence[int]], checked: bool, variant: str, clock: Clock) -> Ran:
         self.calls += len(calls)

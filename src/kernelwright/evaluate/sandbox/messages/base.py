@@ -3,9 +3,10 @@
 Both ends build and read messages as records, so that a field which is missing, unknown or of a wrong type is found at the
 boundary. A child is hostile: the numbers that it says are bounded, and whatever does not fit its record raises
 MalformedError, never anything else. What can be said stands beside this file: `calls` for processes that compute, `tools`
-for compilers and profilers, `arms` for who takes what.
+for compilers and profilers, `entrypoints` for who takes what.
 
-To add a command: a record with a `kind` and its reply as the parameter, its row in `arms.ENTRYPOINTS`, a handler in the child.
+To add a command: a record with a `kind` and its reply as the parameter, its row in `entrypoints.ENTRYPOINTS`, a handler in
+the child.
 """
 
 from functools import cache

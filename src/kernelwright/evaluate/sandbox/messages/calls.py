@@ -426,11 +426,10 @@ class TellLibraryShare(Command[LibraryShare]):
 
 
 class ProgramLoaded(Reply):
-    """Which plans can be launched."""
+    """At least one plan can be launched."""
 
     faults: Many[Text]
-    """Why the others cannot."""
-    launchable: Many[bool]
+    """Why others cannot."""
 
 
 class LoadProgram(Command[ProgramLoaded]):

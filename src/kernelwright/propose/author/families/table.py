@@ -89,8 +89,7 @@ TRITON: tuple[Family, ...] = (
     ),
     Family("strided", strided_matched, StridedSchedule, strided_default, strided_space, strided_cost, write_strided),
 )
-
-
+"""Families of Triton."""
 CPP: tuple[Family, ...] = (
     Family("order", order_matched, CpuSchedule, sort_start, sort_options, loop_cost, write_sort_loops),
     Family("scan", scan_matched, CpuSchedule, scan_start, scan_options, loop_cost, write_scan_loops),
