@@ -148,7 +148,7 @@ def perturbation(scene: Scene) -> str:
     session = scene.session
     if not ASSERTING.isdisjoint(node.op for node in session.task.graph.nodes):
         raise NotRunError("beyond what was drawn, its operations end the whole device's process")
-    structured = [i for i, s in enumerate(session.structures) if s.how != "mixed"]
+    structured = [i for i, s in enumerate(session.structures) if s.how not in ("mixed", "varied")]
     changeable = [i for i, spec in enumerate(session.tensors) if _changeable(spec) and i not in structured]
     given = [i for i in changeable if i < len(session.inputs) or session.weights == "fresh"]
     # Others can be given to a process that has met none yet; those of construction cannot be given at all.

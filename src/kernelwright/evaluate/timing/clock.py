@@ -30,8 +30,9 @@ ALONE_NS = 1_000_000
 MOST_LOOKS, WARM_S, REHEARSAL = 8, 0.5, 0.2
 """Looks at a side before the first block that counts, in single calls and in blocks; seconds that the former may take, and
 share of a benchmark's seconds that the latter may."""
-GIVEN, LONGER = 9, 1.1
-"""Samples of trusted sides whose median says how long being given parameters takes, and how many times as long it may take."""
+GIVEN, LONGER = 9, 1.25
+"""Samples of trusted sides of which the quickest says how long being given parameters takes, and how many times as long it may
+take: on a busy machine others would leave room for work."""
 AGREES = 0.05
 """Two looks at a warm side differ by less."""
 IN_TURN, CHALLENGED = 4, 3
@@ -323,7 +324,7 @@ class PairedBenchmark:
         if arm.name != "candidate":
             self._given_ns.append(ran.given_ns)
             return ran
-        allowed = LONGER * median(self._given_ns or [ran.given_ns])
+        allowed = LONGER * min(self._given_ns, default=ran.given_ns)
         return replace(ran, outside_ns=ran.outside_ns + max(0, round(ran.given_ns - allowed)))
 
 

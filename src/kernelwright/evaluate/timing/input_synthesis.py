@@ -35,6 +35,8 @@ Taken = Callable[[Places], None]
 
 COINS = 16 * 262139
 """Tossed once: a prime number of steps."""
+MOST_FACTOR = 1.5
+"""By which an element is multiplied at most; by a third of it at least."""
 STEP = 16
 """Elements by which windows move, where there are many: wide loads need no less."""
 
@@ -209,6 +211,9 @@ class InputSynthesis:
         Elements come from either, by coins, and are all scaled by a factor where the domain bears that. Those of a
         probability come from both, each in a proportion of its own, and its rows are made to sum to one.
         """
+        if structure.how == "varied":
+            self._vary_input(child, drawn, spec, structure.bounded)
+            return
         ring, into = float8.bits(drawn.reshape(-1)), float8.bits(child.view(-1))
         unit = spec.shape[-1] if spec.domain is Domain.PROBABILITY else STEP
         unit = len(into) if structure.how == "aligned" else unit
@@ -227,6 +232,11 @@ class InputSynthesis:
         if spec.scalable:
             factor = 0.5 + (0.5 if structure.bounded else 1.0) * secrets.randbelow(1 << 20) / (1 << 20)
             float8.change(child, lambda values: values.mul_(factor))
+
+    def _vary_input(self, child: torch.Tensor, drawn: torch.Tensor, spec: TensorSpec, bounded: bool) -> None:
+        self.vary(child, drawn[0], spec)
+        if bounded and spec.scalable:
+            float8.change(child, lambda values: values.div_(MOST_FACTOR))
 
     def vary(self, child: torch.Tensor, given: torch.Tensor, spec: TensorSpec) -> None:
         """Make a child of one tensor in its own order: of a parameter, whose elements have their places.
@@ -260,7 +270,7 @@ class InputSynthesis:
         dtype = torch.float32 if like.dtype in float8.FLOAT8 else like.dtype
         key = ("factors", dtype, like.device)
         if key not in self._known:
-            noise = torch.rand(COINS, generator=self._generator) + 0.5
+            noise = torch.rand(COINS, generator=self._generator) + (MOST_FACTOR - 1)
             self._known[key] = noise.to(like.device, dtype)
         return self._known[key], _begin(self._known[key], STEP)
 

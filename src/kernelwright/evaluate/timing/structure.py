@@ -15,9 +15,9 @@ import torch
 from kernelwright.evaluate import float8, pieces
 from kernelwright.records.tensor import Domain, TensorSpec
 
-How = Literal["mixed", "aligned", "drawn", "kept"]
+How = Literal["mixed", "aligned", "varied", "drawn", "kept"]
 """How contents for one call are made: mixed of windows that begin anywhere; of two draws, element by element in their places;
-drawn by the task; or always the same."""
+of one draw, each element by a factor of its own; drawn by the task; or always the same."""
 FEW = 4096
 """Elements of an input of integers that is drawn in any case."""
 LOOKED_AT = 1 << 22
@@ -63,11 +63,16 @@ def learnt(draws: torch.Tensor, spec: TensorSpec) -> Structure:
 
 
 def _same(draw: torch.Tensor, spec: TensorSpec) -> Structure:
-    """Integers and masks that never change belong to the task; floats may only be drawn from a seed of the task's own."""
+    """Integers and masks that never change belong to the task; floats may only be drawn from a seed of the task's own.
+
+    One factor for all elements would leave a product of two such inputs known from the first call on.
+    """
+    one, because = draw[None], "the same in every draw"
     plain = spec.floating and spec.domain not in (Domain.MASK, Domain.LABEL) and pieces.all_finite(draw)
     if not plain:
-        return Structure("kept", because="the same in every draw")
-    return Structure("aligned", _bounded(draw[None]), "the same in every draw")
+        return Structure("kept", because=because)
+    keeps = _symmetric(one) or _first(_OF_FLOATS, one) or not (spec.scalable or spec.domain is Domain.PROBABILITY)
+    return Structure("aligned" if keeps else "varied", _bounded(one), because)
 
 
 def _bounded(draws: torch.Tensor) -> bool:

@@ -280,3 +280,13 @@ def test_without_fresh_inputs_nothing_is_written_where_the_cases_lie():
     pool.fresh.enabled = False
     pool.fresh.refill(pool.fresh.windows(2))
     assert pool.as_drawn()
+
+
+def test_parameters_are_there_before_inputs_are():
+    kind, places = spec((64,)), [torch.zeros(64), torch.zeros(64)]
+    stocks = [Stock(kind, torch.randn(3, 64), 0, (4,)), Stock(kind, torch.randn(1, 64), 0, (4,), parameter=True)]
+    seen = []
+    fresh = FreshInputs(stocks, lambda index, offset: places[index])
+    fresh.windows(1, taken=lambda calls: seen.append((calls, *(bool(place.any()) for place in places))))
+    assert seen == [([(4, 4)], False, True)]
+    assert bool(places[0].any())

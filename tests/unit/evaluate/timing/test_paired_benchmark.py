@@ -1,6 +1,7 @@
 """The contest between fakes whose clocks are scripted: order, freshness, the smallest of three, when it ends."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -216,3 +217,13 @@ def test_each_side_runs_its_own_variant():
         round_over=lambda: None,
     ).hold(4, 1e9)
     assert set(asked) == {"eager", ""}
+
+
+def test_what_being_given_parameters_takes_beyond_a_trusted_side_counts():
+    on = stage()
+    for side, given in zip(on.arms, (100_000, 100_000, 500_000), strict=True):
+        run = side.run
+        side.run = lambda *a, run=run, given=given, **k: replace(run(*a, **k), given_ns=given)
+    samples = on.benchmark.hold(8, 1e9)
+    assert samples.us["eager"] == pytest.approx([1000.0] * 8)
+    assert samples.us["candidate"] == pytest.approx([1000.0 + 500.0 - 1.25 * 100.0] * 8)

@@ -51,7 +51,7 @@ KINDS = {
     "symmetric": (lambda: (lambda a: a + a.mT)(torch.randn(64, 64)), Domain.REAL, "drawn"),
     "ordered": (lambda: torch.randn(16, 64).sort().values, Domain.REAL, "drawn"),
     "unit rows": (lambda: torch.nn.functional.normalize(torch.randn(64, 64)), Domain.REAL, "drawn"),
-    "a seed of its own": (lambda: torch.randn(64, generator=torch.Generator().manual_seed(3)), Domain.REAL, "aligned"),
+    "a seed of its own": (lambda: torch.randn(64, generator=torch.Generator().manual_seed(3)), Domain.REAL, "varied"),
     "plain": (lambda: torch.randn(64, 64), Domain.REAL, "mixed"),
 }  # fmt: skip
 
@@ -90,6 +90,30 @@ def test_zeros_stay_in_their_places():
         assert float((place != 0).float().mean()) > 0.45
 
 
+@pytest.mark.parametrize("bounded", [False, True])
+def test_what_never_changes_is_no_multiple_of_what_was_there_before(bounded):
+    draw = torch.rand(64, 32, generator=torch.Generator().manual_seed(3)) + (0.0 if bounded else 1.0)
+    draws, places = draw.expand(3, -1, -1).contiguous(), [torch.empty(64, 32), torch.empty(64, 32)]
+    kind = spec(draw, Domain.NON_NEGATIVE)
+    for place in places:
+        stock = Stock(kind, draws, 0, (4,), structure=learnt(draws, kind))
+        FreshInputs([stock], lambda index, offset, place=place: place).windows(1)
+    ratios = places[0] / places[1]
+    assert float(ratios.std()) > 0.2
+    assert not bounded or float(torch.stack(places).max()) <= 1
+
+
+@pytest.mark.parametrize("name", ["sorted", "symmetric"])
+def test_what_never_changes_keeps_what_it_has(name):
+    draw = torch.rand(64, 64, generator=torch.Generator().manual_seed(3)) + 1.5
+    draw = draw.sort(dim=-1).values if name == "sorted" else draw + draw.T
+    draws, place = draw.expand(3, -1, -1).contiguous(), torch.empty(64, 64)
+    stock = Stock(spec(draw), draws, 0, (4,), structure=learnt(draws, spec(draw)))
+    FreshInputs([stock], lambda index, offset: place).windows(1)
+    assert torch.equal(place, place.sort(dim=-1).values if name == "sorted" else place.T)
+    assert not torch.equal(place, draw)
+
+
 def test_the_task_draws_what_has_a_structure_and_nothing_else():
     draws = torch.stack([torch.randperm(MANY) for _ in range(3)])
     floats, places = torch.randn(3, 50), [torch.empty(MANY, dtype=torch.long), torch.empty(50)]
@@ -126,7 +150,8 @@ def test_nothing_as_large_as_a_draw_is_made_for_it(kind, monkeypatch):
         draws[:, :, ::2] = 0
     with LargestMade() as made:
         found = learnt(draws, spec(draws[0]))
-    assert (found.how, found.because) == ("mixed" if kind == "drawn anew" else "aligned", STRUCTURES.get(kind, ""))
+    how = {"drawn anew": "mixed", "the same": "varied"}.get(kind, "aligned")
+    assert (found.how, found.because) == (how, STRUCTURES.get(kind, ""))
     assert 0 < made.elements <= 2 * MANY
 
 

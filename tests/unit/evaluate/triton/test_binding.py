@@ -183,3 +183,13 @@ def test_hooks_see_the_first_parameters_and_no_later_ones():
     bound.give(state())
     assert len(seen) == 1
     assert torch.equal(bound.model.conv.weight, state()["conv.weight"])
+
+
+def test_a_parameter_that_runs_code_of_its_own_is_refused():
+    class Told(torch.nn.Parameter):
+        pass
+
+    model = built(Reference)
+    model.conv.weight = torch.Tensor._make_subclass(Told, model.conv.weight.detach().clone(), True)
+    with pytest.raises(BuildError, match=r"conv\.weight is a Told, not a plain tensor"):
+        bind(model, state())

@@ -1,0 +1,93 @@
+"""Work that is done while parameters are given, beside the clock, on what is made of them alone.
+
+Inputs are not there yet then (`tests/unit/evaluate/timing/test_fresh_inputs.py`).
+"""
+
+import pytest
+from cheat_tasks import QUICK
+
+from kernelwright.evaluate.pipeline import admit
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.task import Target, TaskSource
+
+CPU = Target(kind="cpu", arch="native", present=True)
+TASK = """
+import sys
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = (nn.Linear(512, 512, bias=False) for _ in range(3))
+
+    def forward(self, x):
+        return x @ (self.a.weight @ self.b.weight @ self.c.weight)
+
+def get_inputs():
+    return [torch.randn(16, 512)]
+"""
+HONEST = "\nclass ModelNew(Model):\n    pass\n"
+SUBCLASS = """
+
+class Told(nn.Parameter):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        with torch._C.DisableTorchFunctionSubclass():
+            result = function(*args, **(kwargs or {}))
+            if function is torch.Tensor.copy_:
+                MODEL[0].folded = MODEL[0].a.weight @ MODEL[0].b.weight @ args[0]
+            return result
+
+MODEL = []
+
+class ModelNew(Model):
+    def __init__(self):
+        super().__init__()
+        self.c.weight = torch.Tensor._make_subclass(Told, self.c.weight.detach().clone(), True)
+        MODEL.append(self)
+
+    def forward(self, x):
+        return x @ self.folded
+"""
+"""A parameter that folds the weights whenever it is copied into."""
+FOLDING = """
+
+binding = sys.modules["kernelwright.evaluate.triton.binding"]
+give = binding.Bound.give
+
+def folding(bound, values):
+    give(bound, values)
+    with torch.no_grad():
+        bound.model.folded = bound.model.a.weight @ bound.model.b.weight @ bound.model.c.weight
+
+binding.Bound.give = folding
+
+class ModelNew(Model):
+    def forward(self, x):
+        return x @ self.folded
+"""
+"""Has the referee's own code in its process fold the weights."""
+
+
+@pytest.fixture
+def judged(bench):
+    source = TaskSource(name="given", format="kernelbench", source=TASK)
+    session = admit.open_session(bench.backend, source, CPU, QUICK, print)
+    yield lambda more: bench.evaluate(lambda: session, Candidate(language="python", source=TASK + more), QUICK)
+    session.close()
+
+
+def test_a_parameter_that_runs_code_when_it_is_copied_into(judged):
+    found = judged(SUBCLASS)
+    assert found.outcome == "build_failed"
+    assert "c.weight is a Told, not a plain tensor" in found.log
+
+
+def test_weights_that_are_folded_while_they_are_given(judged):
+    twin, found = judged(HONEST), judged(FOLDING)
+    assert twin.outcome == "measured"
+    if found.outcome == "suspect":
+        assert found.because in ("clock_disagrees", "hidden_work")
+    else:
+        assert found.timing.latency_us > twin.timing.latency_us / 1.5
