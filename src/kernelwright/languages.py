@@ -6,8 +6,10 @@ runs. This module reads the first two, and tells which language a text is in. It
 names of languages against it. Nothing is run.
 """
 
+import ast
 import re
 import tomllib
+import warnings
 from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
@@ -31,6 +33,10 @@ LAUNCH = re.compile(r"^[ \t]*(?:static[ \t]+|inline[ \t]+)*void[ \t]+launch[ \t]
 """Host code that is read as a launch plan."""
 _BLOCK = re.compile(r'extern\s*"C"\s*\{')
 _FUNCTION = re.compile(r"(?<![\w\s*])([\w\s*]++)\([^(){};]*\)\s*\{")
+
+
+_IMPORTS = ("import_module", "__import__")
+"""Functions that import what a string names."""
 
 
 class _Data(BaseModel):
@@ -118,7 +124,7 @@ class Language(_Data):
 
     def leaves_all(self, source: str) -> bool:
         """Whether nothing in a text computes by itself: it has no kernel of its own."""
-        return bool(self.own_work) and not re.search(self.own_work, COMMENTS[self.syntax].sub("", source))
+        return bool(self.own_work) and not re.search(self.own_work, self._code(source))
 
     def tells(self, source: str) -> bool:
         """Whether a text has what only this language has, among those with its ending."""
@@ -126,7 +132,10 @@ class Language(_Data):
             return plan_in(source) is not None or launches(source)
         if self.form == "function":
             return bool(self.functions(source))
-        return bool(self.marks) and re.search(self.marks, COMMENTS[self.syntax].sub("", source)) is not None
+        return bool(self.marks) and re.search(self.marks, self._code(source)) is not None
+
+    def _code(self, source: str) -> str:
+        return python_code(source) if self.syntax == "python" else COMMENTS["c"].sub("", source)
 
 
 @cache
@@ -207,6 +216,29 @@ def launches(source: str) -> bool:
     """Whether a text has a function `launch` that can be a plan: nothing else of it is called from outside."""
     code = COMMENTS["c"].sub(" ", source)
     return LAUNCH.search(code) is not None and _EXTERN.search(code) is None
+
+
+def python_code(source: str) -> str:
+    """What of a Python text is code, spelled anew: no comment, and of strings those alone that say what to import.
+
+    A text that cannot be parsed is only rid of what looks like a comment.
+    """
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return ast.unparse(_WithoutStrings().visit(ast.parse(source)))
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return COMMENTS["python"].sub("", source)
+
+
+class _WithoutStrings(ast.NodeTransformer):
+    """Empties every string but those that are given to an import."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        return ast.Constant("") if isinstance(node.value, str) else node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        return node if name in _IMPORTS else self.generic_visit(node)
 
 
 def _functions(outline: str) -> list[tuple[str, str]]:

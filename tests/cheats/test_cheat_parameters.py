@@ -84,6 +84,7 @@ def test_a_parameter_that_runs_code_when_it_is_copied_into(judged):
     assert "c.weight is a Told, not a plain tensor" in found.log
 
 
+@pytest.mark.quiet
 def test_weights_that_are_folded_while_they_are_given(judged):
     twin, found = judged(HONEST), judged(FOLDING)
     assert twin.outcome == "measured"

@@ -92,6 +92,23 @@ def test_a_forged_receipt_with_a_new_hash_does_not_hold(judged, verified):
     assert [f.holds for f in found.comparison.findings[:2]] == [False, False]
 
 
+def test_a_forged_speedup_with_a_new_hash_does_not_hold(judged, verified):
+    """Its interval is so wide that it overlaps with any that is measured."""
+    file = judged(GOOD)
+    document = json.loads(file.read_text())
+    for versus in document["claim"]["evaluation"]["timing"]["versus"]:
+        versus["speedup"].update(median=5000.0, low=1.02, high=100_000.0)
+        versus["verdict"] = "faster"
+    document["hash"] = content_hash(document)
+    file.write_text(json.dumps(document))
+    found = verified(VerifyRequest(file))
+    assert found.exit_code == 9
+    forged = [f for f in found.comparison.findings if f.what.startswith("speedup")]
+    assert forged
+    assert all(f.holds is False and f.now.startswith("the samples that are recorded with it say") for f in forged)
+    assert all(f.holds for f in found.comparison.findings if f not in forged)
+
+
 @pytest.mark.matrix
 def test_a_receipt_about_another_task_is_refused(judged, tmp_path, verified):
     file = judged(GOOD, "search")

@@ -4,7 +4,16 @@ import pytest
 from pygments.lexers import get_lexer_by_name
 
 from kernelwright.errors import UsageError
-from kernelwright.languages import language, language_of, languages, languages_for, likely_suffix, names, suffixes
+from kernelwright.languages import (
+    language,
+    language_of,
+    languages,
+    languages_for,
+    likely_suffix,
+    names,
+    python_code,
+    suffixes,
+)
 from kernelwright.propose.llm.parse import Kernel, parse
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatReply
@@ -79,3 +88,50 @@ def test_a_module_that_builds_nothing_is_for_the_device_that_it_is_judged_on():
     assert language_of(plain, ".py", "cuda").name == "triton"
     assert language_of(triton, ".py", "cpu").name == "triton"
     assert {language_of(building, ".py", kind).name for kind in ("", "cpu", "cuda")} == {"python"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# load_inline",
+        '"""Unlike load_inline, this is plain."""',
+        'def f():\n    """load_inline"""',
+        'OWN = "load_inline"',
+        'print("load_inline")',
+        'f"load_inline {1 + 1}"',
+        "x = ('load_'\n     'inline')  # cpp_extension",
+    ],
+)
+def test_what_a_module_only_says_is_no_code(text):
+    assert "load_inline" not in python_code(text)
+    assert language("python").leaves_all(f"import torch\n{text}\n")
+    assert not language("python").tells(f"import torch\n{text}\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from torch.utils.cpp_extension import load_inline",
+        "from torch.utils import (\n    cpp_extension,  # builds\n)",
+        'importlib.import_module("torch.utils.cpp_extension")',
+        "__import__('torch.utils.cpp_extension')",
+        'f"{torch.utils.cpp_extension}"',
+        "if load_inline  # does not parse",
+        "x = 1" + " + 1" * 20_000 + "\nload_inline()",
+    ],
+)
+def test_what_a_module_does_is_code(text):
+    assert not language("python").leaves_all(text)
+    assert language("python").tells(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["from torch import compile", "f = torch.compile(f)", "import ctypes", "import numpy as np"]
+)
+def test_a_module_may_compute_by_other_means(text):
+    assert not language("python").leaves_all(text)
+
+
+def test_a_bad_escape_in_a_string_is_no_matter(recwarn):
+    assert python_code("x = '\\d'  # load_inline") == "x = ''"
+    assert not recwarn

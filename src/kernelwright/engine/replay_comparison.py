@@ -4,22 +4,29 @@ It holds if
 
 - the outcome is the same;
 - on the seeds of the record, every error is within what is allowed (or wrong again, if it was wrong);
+- each speedup follows from the samples that are recorded with it;
 - against each baseline the verdict is the same, and on the same device the new interval does not lie more than `DRIFT`
-  below the recorded one. On another device a speedup is another question, and only its verdict counts.
+  below the recorded one, nor the recorded median far above the new interval (`_most_above`). On another device a speedup
+  is another question, and only its verdict counts.
 
 A device's measured ceilings are answers and do not count as a difference.
 """
 
+import math
 from collections.abc import Sequence
 
 from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Verified, is_right
-from kernelwright.records.measure import Accuracy, Ratio, Versus
+from kernelwright.records.measure import BLURRED, Accuracy, BaselineName, Ratio, Timing, Versus
+from kernelwright.records.policy import Policy
 from kernelwright.records.receipt import Claim
 from kernelwright.records.replay_comparison import Change, Finding, ReplayComparison
 from kernelwright.records.run import Environment
 
 DRIFT = 0.1
 """Share of a speedup by which two processes with the same kernel may differ: memory lies elsewhere each time."""
+ROUNDING = 1e-9
+"""Share by which the same figures may differ between machines."""
+Samples = dict[str, list[float]]
 
 
 def compare(claim: Claim, now: Evaluation, again: Evaluation | None, changed: Sequence[Change]) -> ReplayComparison:
@@ -33,7 +40,7 @@ def compare(claim: Claim, now: Evaluation, again: Evaluation | None, changed: Se
     """
     then = claim.evaluation
     comparable = all(change.name != "device" for change in changed)
-    findings = [_outcome(then, now), _accuracy(then, again), *_times(then, now, comparable)]
+    findings = [_outcome(then, now), _accuracy(then, again), *_times(claim, now, comparable)]
     holds = all(finding.holds is not False for finding in findings)
     return ReplayComparison(holds=holds, findings=tuple(findings), changed=tuple(changed), evaluation=now)
 
@@ -85,23 +92,88 @@ def _likeness(then: Accuracy, now: Accuracy) -> str:
     return "other inputs: this device or these libraries draw other numbers from the same seeds"
 
 
-def _times(then: Evaluation, now: Evaluation, comparable: bool) -> list[Finding]:
+def _times(claim: Claim, now: Evaluation, comparable: bool) -> list[Finding]:
+    then = claim.evaluation
     if not isinstance(then, Measured):
         return []
     found = now.timing if isinstance(now, Measured) else None
-    return [_time(v, found.against(v.baseline) if found else None, comparable) for v in then.timing.versus]
+    findings = []
+    for versus in then.timing.versus:
+        samples = _samples(claim, then.timing, versus.baseline)
+        if samples and (doubt := _doubt(claim.policy, then.timing, versus, samples)):
+            findings.append(Finding(what=_what(versus), then=_said(versus), now=doubt, holds=False))
+        elif found is None:
+            findings.append(Finding(what=_what(versus), then=_said(versus), now="not timed", holds=None))
+        else:
+            findings.append(_time(versus, found.against(versus.baseline), comparable, bool(samples)))
+    return findings
 
 
-def _time(then: Versus, now: Versus | None, comparable: bool) -> Finding:
-    what = f"speedup over {then.baseline}"
+def _samples(claim: Claim, timing: Timing, baseline: BaselineName) -> Samples:
+    """What the comparison with a baseline was made of; empty where the record does not have all of it."""
+    us: Samples = {arm.name: list(arm.samples_us) for arm in timing.arms if arm.name in ("candidate", baseline)}
+    # Beside a device, serial code was profiled once for all kernels, perhaps in another benchmark.
+    elsewhere = baseline == "eager" and timing.clock == "device" and bool(claim.task.source.serial)
+    return {} if elsewhere or len(us) < 2 else us
+
+
+def _doubt(policy: Policy, timing: Timing, then: Versus, samples: Samples) -> str:
+    """Why a comparison does not follow from its samples; empty if it does."""
+    most = policy.final_blocks if timing.final else policy.search_blocks
+    one, other = samples.values()
+    if not 2 <= len(one) == len(other) <= most or not all(0 < us < math.inf for us in (*one, *other)):
+        return "no benchmark has such samples as are recorded with it"
+    recounted = _recounted(policy, timing, then.baseline, samples)
+    # A benchmark may have asked for a larger effect than the record tells; a smaller one it never does.
+    if _same(then.speedup, recounted.speedup) and then.verdict in (recounted.verdict, "inconclusive"):
+        return ""
+    return f"the samples that are recorded with it say {_said(recounted)}"
+
+
+def _recounted(policy: Policy, timing: Timing, baseline: BaselineName, samples: Samples) -> Versus:
+    # It needs numpy, which nothing else in this process does.
+    from kernelwright.evaluate.timing.statistics import Stopping  # noqa: PLC0415
+
+    rule = Stopping(
+        baselines=(baseline,),
+        most=policy.final_blocks if timing.final else policy.search_blocks,
+        confidence=policy.confidence,
+        minimum_effect=policy.minimum_effect,
+        precision=0.0,
+        least_effect=timing.process_spread,
+    )
+    return rule.versus(samples, baseline)
+
+
+def _same(one: Ratio, other: Ratio) -> bool:
+    pairs = zip(one.model_dump().values(), other.model_dump().values(), strict=True)
+    return all(math.isclose(a, b, rel_tol=ROUNDING) for a, b in pairs)
+
+
+def _time(then: Versus, now: Versus | None, comparable: bool, confirmed: bool) -> Finding:
+    """One speedup then and now; `confirmed`: it follows from samples that are recorded with it."""
+    what, before = _what(then), _said(then)
     if now is None:
-        return Finding(what=what, then=_said(then), now="not timed", holds=None)
+        if confirmed or not comparable:
+            return Finding(what=what, then=before, now="not timed", holds=None)
+        return Finding(what=what, then=before, now="not timed, and no samples are recorded with it", holds=False)
+    after = _said(now)
+    if comparable and not then.speedup.median <= _most_above(confirmed) * now.speedup.high:
+        return Finding(what=what, then=before, now=f"{after}; the recorded median lies far above it", holds=False)
     if then.verdict != now.verdict:
         # No verdict was claimed: two intervals that meet do not contradict each other.
         holds = then.verdict == "inconclusive" and _meet(then.speedup, now.speedup)
-        return Finding(what=what, then=_said(then), now=f"{_said(now)}; another verdict", holds=holds)
+        return Finding(what=what, then=before, now=f"{after}; another verdict", holds=holds)
     words, holds = _drifted(then.speedup, now.speedup, comparable)
-    return Finding(what=what, then=_said(then), now=f"{_said(now)}; {words}", holds=holds)
+    return Finding(what=what, then=before, now=f"{after}; {words}", holds=holds)
+
+
+def _most_above(confirmed: bool) -> float:
+    """How many times the new interval's upper end a recorded median may be.
+
+    Wide intervals overlap with any other. One that is not blurred passes the first figure if it overlaps.
+    """
+    return BLURRED if confirmed else 1 / (1 - DRIFT)
 
 
 def _drifted(then: Ratio, now: Ratio, comparable: bool) -> tuple[str, bool]:
@@ -116,6 +188,10 @@ def _drifted(then: Ratio, now: Ratio, comparable: bool) -> tuple[str, bool]:
 
 def _meet(one: Ratio, other: Ratio) -> bool:
     return one.low <= other.high and other.low <= one.high
+
+
+def _what(versus: Versus) -> str:
+    return f"speedup over {versus.baseline}"
 
 
 def _said(versus: Versus) -> str:

@@ -24,5 +24,7 @@ LanguageName = Annotated[str, OneOf(*names())]
 """Such as `cpp`; `languages.language` has what is known of it."""
 KindName = Annotated[str, OneOf(*kinds())]
 """Such as `cuda`; `devices.kinds` has what is known of it."""
-ArchName = Annotated[str, OneOf("", *facts()), BeforeValidator(lambda name: understood(name) if name else name)]
+ArchName = Annotated[
+    str, OneOf("", *facts()), BeforeValidator(lambda name: understood(name) if name and isinstance(name, str) else name)
+]
 """Such as `sm_90`; empty where none is named."""

@@ -100,14 +100,20 @@ def sample_ratio(median: float) -> Ratio:
     return Ratio(median=median, low=median * 0.98, high=median * 1.02, confidence=0.99)
 
 
+def sample_arms(low: float, median: float, high: float) -> tuple[Side, ...]:
+    """Ten blocks against eager and compile, from which these speedups over eager follow, and half of them over compile."""
+    ratios = (low, *(median,) * 8, high)
+    return (
+        Side(name="candidate", samples_us=tuple(100.0 / ratio for ratio in ratios)),
+        Side(name="eager", samples_us=(100.0,) * 10),
+        Side(name="compile", samples_us=(50.0,) * 10),
+    )
+
+
 def sample_measured(speedup: float = 2.0, *, final: bool = False) -> Measured:
     """Right, and `speedup` times as fast as an eager call of 100 microseconds."""
     latency = 100.0 / speedup
-    arms = (
-        Side(name="candidate", samples_us=(latency,) * 4),
-        Side(name="eager", samples_us=(100.0,) * 4),
-        Side(name="compile", samples_us=(50.0,) * 4),
-    )
+    arms = sample_arms(speedup * 0.98, speedup, speedup * 1.02)
     versus = (
         Versus(baseline="eager", speedup=sample_ratio(speedup), verdict=_verdict(speedup)),
         Versus(baseline="compile", speedup=sample_ratio(speedup / 2), verdict=_verdict(speedup / 2)),

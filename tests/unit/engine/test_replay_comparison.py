@@ -1,15 +1,24 @@
 """Whether a recorded verdict still holds: one rule a test."""
 
+from random import Random
+
 import pytest
 
 from kernelwright.engine.replay_comparison import DRIFT, compare, inadmissible
+from kernelwright.evaluate.timing.statistics import Stopping
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Incorrect
-from kernelwright.records.measure import Accuracy, Ratio
+from kernelwright.records.measure import Accuracy, Ratio, Side
 from kernelwright.records.policy import Policy
 from kernelwright.records.receipt import Claim
 from kernelwright.records.replay_comparison import Change
-from kernelwright.testing.samples import sample_environment, sample_evaluation, sample_measured, sample_task
+from kernelwright.testing.samples import (
+    sample_arms,
+    sample_environment,
+    sample_evaluation,
+    sample_measured,
+    sample_task,
+)
 
 OTHER_GPU = Change(name="device", then="one", now="another")
 OTHER_TORCH = Change(name="torch", then="1", now="2")
@@ -27,11 +36,24 @@ def claim(evaluation):
 
 
 def timed(median, low=None, high=None, verdict="faster"):
-    """Measured, with this speedup over eager alone."""
+    """Measured, with this speedup over eager alone, and samples that it follows from."""
     found = sample_measured(median, final=True)
     ratio = Ratio(median=median, low=low or median * 0.99, high=high or median * 1.01, confidence=0.99)
     versus = found.timing.versus[0].model_copy(update={"speedup": ratio, "verdict": verdict})
-    return found.model_copy(update={"timing": found.timing.model_copy(update={"versus": (versus,)})})
+    arms = sample_arms(ratio.low, ratio.median, ratio.high)
+    return with_timing(found, versus=(versus,), arms=arms)
+
+
+def with_timing(found, **changed):
+    return found.model_copy(update={"timing": found.timing.model_copy(update=changed)})
+
+
+def claiming(found, verdict=None, **figures):
+    """The same samples, another speedup over eager."""
+    (versus,) = found.timing.versus
+    speedup = versus.speedup.model_copy(update=figures)
+    changed = versus.model_copy(update={"speedup": speedup, "verdict": verdict or versus.verdict})
+    return with_timing(found, versus=(changed,))
 
 
 def stand(then, now, again=None, changed=()):
@@ -132,3 +154,83 @@ def test_a_task_that_is_not_admitted_any_more_does_not_hold():
     comparison = inadmissible(claim(timed(2.0)), "it raises", [OTHER_TORCH])
     assert not comparison.holds
     assert comparison.findings[0].now == "it raises"
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        {"median": 5000.0, "low": 1.02, "high": 100_000.0},
+        {"median": 2.001},
+        {"low": 1.5},
+        {"high": 2.5},
+        {"confidence": 0.9999},
+        {"verdict": "slower"},
+    ],
+)
+@pytest.mark.parametrize("changed", [(), [OTHER_GPU]], ids=["here", "another device"])
+def test_a_figure_that_does_not_follow_from_the_samples_does_not_hold(figures, changed):
+    comparison = stand(claiming(timed(2.0), **figures), timed(2.0), changed=changed)
+    assert not comparison.holds
+    told = finding(comparison, "speedup over eager")
+    assert told.holds is False
+    assert told.now == "the samples that are recorded with it say 2x (1.98 to 2.02), faster"
+
+
+def test_a_verdict_that_claims_less_than_the_samples_is_no_forgery():
+    then = claiming(timed(1.02, 1.017, 1.03), verdict="inconclusive")
+    assert stand(then, timed(1.02, 1.017, 1.03)).holds
+
+
+@pytest.mark.parametrize(
+    ("candidate", "eager"),
+    [((50.0,) * 9, (100.0,) * 10), ((50.0,), (100.0,)), ((0.0,) * 10, (100.0,) * 10), ((50.0,) * 70, (100.0,) * 70),
+     ((float("inf"),) * 10, (100.0,) * 10)],
+)  # fmt: skip
+def test_samples_of_no_benchmark_prove_nothing(candidate, eager):
+    arms = (Side(name="candidate", samples_us=candidate), Side(name="eager", samples_us=eager))
+    told = finding(stand(with_timing(timed(2.0), arms=arms), timed(2.0)), "speedup over eager")
+    assert told.holds is False
+    assert "no benchmark has such samples" in told.now
+
+
+def test_invented_samples_with_a_wide_interval_do_not_hold():
+    told = finding(stand(timed(5000.0, 1.02, 100_000.0), timed(2.0)), "speedup over eager")
+    assert told.holds is False
+    assert "median lies far above" in told.now
+    assert stand(timed(2.9, 1.02, 100.0), timed(2.0)).holds, "a busy machine's receipt"
+
+
+@pytest.mark.parametrize(("median", "holds"), [(2.0, True), (2.2, True), (2.3, False), (5000.0, False)])
+def test_without_samples_the_median_must_be_measured_again(median, holds):
+    then = with_timing(timed(median, 1.02, 100_000.0), arms=())
+    assert stand(then, timed(2.0)).holds is holds
+    assert stand(then, timed(2.0), changed=[OTHER_GPU]).holds, "a figure of another device is another question"
+
+
+def test_without_samples_and_without_a_time_here_nothing_holds():
+    then = with_timing(timed(2.0), arms=())
+    untimed = with_timing(timed(2.0), versus=())
+    assert finding(stand(then, untimed), "speedup over eager").holds is False
+    assert finding(stand(timed(2.0), untimed), "speedup over eager").holds is None
+    assert finding(stand(then, untimed, changed=[OTHER_GPU]), "speedup over eager").holds is None
+
+
+def test_serial_code_beside_a_device_is_compared_with_a_profile_from_elsewhere():
+    then = with_timing(claiming(timed(2.0), median=2.01), clock="device")
+    serial = claim(then).model_copy(update={"task": serial_task()})
+    assert compare(serial, timed(2.0), sample_evaluation("verified"), ()).holds
+    assert not stand(then, timed(2.0)).holds
+
+
+def serial_task():
+    task = sample_task()
+    return task.model_copy(update={"source": task.source.model_copy(update={"serial": "anything"})})
+
+
+def test_what_the_statistics_say_of_a_benchmark_is_what_is_worked_out_anew():
+    drawn = Random(1)
+    us = {n: [m * drawn.lognormvariate(0, 0.1) for _ in range(24)] for n, m in (("eager", 100.0), ("candidate", 80.0))}
+    rule = Stopping(("eager",), most=24, confidence=0.99, minimum_effect=0.015, precision=0.02)
+    arms = tuple(Side(name=name, samples_us=tuple(values)) for name, values in us.items())
+    found = with_timing(timed(2.0), arms=arms, versus=(rule.versus(us, "eager"),), final=False)
+    assert stand(found, found).holds

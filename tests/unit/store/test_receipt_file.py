@@ -183,3 +183,12 @@ def test_whatever_stands_anywhere_it_is_a_receipt_or_refused(file, data):
         assert str(error)
     else:
         assert isinstance(found, Receipt)
+
+
+def test_an_architecture_that_is_no_text_is_refused(file):
+    document = json.loads(Receipt.sealed("2026-01-01T00:00:00+00:00", claim()).model_dump_json())
+    document["claim"]["task"]["source"]["limits"]["arch"] = True
+    document["hash"] = content_hash(document)
+    file.write_text(json.dumps(document))
+    with pytest.raises(ReceiptError, match=r"limits\.arch"):
+        read_receipt(file)

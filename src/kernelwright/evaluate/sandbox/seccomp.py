@@ -1,8 +1,9 @@
 """A seccomp filter as a short classic-BPF program: which system calls fail with EPERM.
 
 Two lists: what no untrusted code needs (tracing, mounts, kernel modules, io_uring, memory outside its limit), and, unless
-the child may start programs, everything that makes a process. Threads stay allowed; `clone3`, whose flags a filter
-cannot see, answers ENOSYS so that libc falls back to `clone`. x86-64 only: elsewhere `install` raises OSError.
+the child may start programs, everything that makes a process. Threads stay allowed. Nobody gets a namespace of its own, in
+which it would be root, nor a child that is another's (`clone` with `_FOREIGN`). `clone3`, whose flags a filter cannot see,
+answers ENOSYS so that libc falls back to `clone`. x86-64 only: elsewhere `install` raises OSError.
 """
 
 import ctypes
@@ -16,7 +17,12 @@ _ARCH_X86_64 = 0xC000003E
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _OFFSET_NUMBER, _OFFSET_ARCH, _OFFSET_FIRST_ARGUMENT = 0, 4, 16
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
-_CLONE_THREAD = 0x00010000
+_CLONE_THREAD, _CLONE_PARENT = 0x00010000, 0x00008000
+_FOREIGN = (
+    kernel.CLONE_NEWNS | kernel.CLONE_NEWCGROUP | kernel.CLONE_NEWUTS | kernel.CLONE_NEWIPC
+    | kernel.CLONE_NEWUSER | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | _CLONE_PARENT
+)  # fmt: skip
+"""Flags of `clone` that no child needs. CLONE_NEWTIME is none of them: `clone` reads its bit as a part of the signal."""
 _X32 = 0x40000000
 """Second numbers of every call, for the x32 ABI, which some kernels still have."""
 
@@ -42,7 +48,7 @@ def install(may_execute: bool) -> None:
 
 
 def program(denied: Iterable[int], processes: bool) -> bytes:
-    """The filter: EPERM for each call in `denied`, and for process-making `clone` unless `processes`."""
+    """The filter: EPERM for each call in `denied`, `clone` with `_FOREIGN`, and process-making `clone` unless `processes`."""
     code = [
         (_LOAD, 0, 0, _OFFSET_ARCH),
         (_JUMP_EQUAL, 1, 0, _ARCH_X86_64),
@@ -54,13 +60,16 @@ def program(denied: Iterable[int], processes: bool) -> bytes:
     for number in denied:
         code += [(_JUMP_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | errno.EPERM)]
     code += [(_JUMP_EQUAL, 0, 1, CLONE3), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
+    # Last: the flags take the place of the call's number.
+    code += [
+        (_JUMP_EQUAL, 1, 0, CLONE),
+        (_RETURN, 0, 0, _ALLOW),
+        (_LOAD, 0, 0, _OFFSET_FIRST_ARGUMENT),
+        (_JUMP_SET, 0, 1, _FOREIGN),
+        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+    ]
     if not processes:
-        code += [
-            (_JUMP_EQUAL, 0, 3, CLONE),
-            (_LOAD, 0, 0, _OFFSET_FIRST_ARGUMENT),
-            (_JUMP_SET, 1, 0, _CLONE_THREAD),
-            (_RETURN, 0, 0, _ERRNO | errno.EPERM),
-        ]
+        code += [(_JUMP_SET, 1, 0, _CLONE_THREAD), (_RETURN, 0, 0, _ERRNO | errno.EPERM)]
     code.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(struct.pack("HBBI", *instruction) for instruction in code)
 

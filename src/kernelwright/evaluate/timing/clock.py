@@ -30,7 +30,7 @@ ALONE_NS = 1_000_000
 MOST_LOOKS, WARM_S, REHEARSAL = 8, 0.5, 0.2
 """Looks at a side before the first block that counts, in single calls and in blocks; seconds that the former may take, and
 share of a benchmark's seconds that the latter may."""
-GIVEN, LONGER = 9, 1.25
+GIVEN, LONGER = 48, 1.25
 """Samples of trusted sides of which the quickest says how long being given parameters takes, and how many times as long it may
 take: on a busy machine others would leave room for work."""
 AGREES = 0.05

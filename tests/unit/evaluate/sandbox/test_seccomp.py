@@ -72,6 +72,25 @@ def test_threads_are_always_allowed(code):
     assert verdict(code, seccomp.CLONE, first=CLONE_VM_THREAD) == ALLOW
 
 
+FOREIGN = {
+    "NEWNS": 0x00020000, "NEWCGROUP": 0x02000000, "NEWUTS": 0x04000000, "NEWIPC": 0x08000000, "NEWUSER": 0x10000000,
+    "NEWPID": 0x20000000, "NEWNET": 0x40000000, "PARENT": 0x00008000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("flag", FOREIGN.values(), ids=FOREIGN)
+@pytest.mark.parametrize("others", [17, CLONE_VM_THREAD, 0x00004100 | 17], ids=["fork", "thread", "vfork"])
+def test_nobody_gets_a_namespace_or_a_sibling_from_clone(code, flag, others):
+    assert verdict(code, seccomp.CLONE, first=flag | others) == ERRNO | errno.EPERM
+
+
+def test_no_flag_of_an_ordinary_fork_spawn_or_thread_is_refused(code, processes):
+    """What glibc and musl give: fork, posix_spawn, pthread_create."""
+    wanted = ALLOW if processes else ERRNO | errno.EPERM
+    assert {verdict(code, seccomp.CLONE, first=flags) for flags in (0x01200011, 0x00004111)} == {wanted}
+    assert {verdict(code, seccomp.CLONE, first=flags) for flags in (0x003D0F00, 0x007D0F00)} == {ALLOW}
+
+
 def test_clone3_does_not_exist_so_that_libc_uses_clone(code):
     assert verdict(code, seccomp.CLONE3) == ERRNO | errno.ENOSYS
 
@@ -111,6 +130,12 @@ def threaded():
     thread.start()
     thread.join()
 
+def cloned(flags):
+    def clone():
+        if kernel.syscall(56, flags | 17, 0, 0, 0, 0) == 0:
+            os._exit(0)
+    return clone
+
 def denied_call(number, *arguments):
     return lambda: kernel.syscall(number, *arguments)
 
@@ -120,6 +145,8 @@ seccomp.install(sys.argv[1] == "processes")
 print(json.dumps({
     "fork": tried(forked), "spawn": tried(spawned), "thread": tried(threaded), "ran": len(seen),
     "ptrace": tried(denied_call(101, 0, 0, 0, 0)), "unshare": tried(denied_call(272, 0)),
+    "own user": tried(cloned(0x10000000)), "own network": tried(cloned(0x50000000)), "sibling": tried(cloned(0x8000)),
+    "clone": tried(cloned(0)), "clone3": tried(denied_call(435, 0, 0)),
     "again": tried(lambda: kernel.prctl(kernel.PR_SET_SECCOMP, 0)),
 }), flush=True)
 try:
@@ -148,6 +175,8 @@ def test_in_force_with_processes():
     assert (found["fork"], found["spawn"], found["thread"]) == (0, 0, 0)
     assert found["ptrace"] == errno.EPERM
     assert after == "another program"
+    assert (found["own user"], found["own network"], found["sibling"]) == (errno.EPERM,) * 3
+    assert (found["clone"], found["clone3"]) == (0, errno.ENOSYS)
 
 
 def test_elsewhere_than_on_x86_64_it_says_so(monkeypatch):

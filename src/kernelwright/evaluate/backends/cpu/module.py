@@ -31,15 +31,15 @@ from kernelwright.evaluate.sandbox.messages.calls import (
 )
 from kernelwright.evaluate.session.binding import bound
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
-from kernelwright.languages import language
+from kernelwright.languages import language, python_code
 from kernelwright.records.evaluation import Refused
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import ITEM_BYTES
 
 BUILDS = re.compile(r"\b(?:load_inline|cpp_extension)\b")
-COMPILES = re.compile(r"\btorch\.compile\b|\btorch\._inductor\b")
-"""What of a text says that it starts compilers: to build an extension, or behind torch.compile."""
+COMPILES = re.compile(r"\btorch\.(?:compile|_inductor)\b|\bfrom torch import\b.*\b(?:compile|_inductor)\b")
+"""What of a text's code says that it starts compilers: to build an extension, or behind torch.compile."""
 FIRST = FirstCall(
     "python", "load", frozenset({"BuildError", "SyntaxError", "ImportError", "ModuleNotFoundError", "ExtensionError"})
 )
@@ -189,10 +189,20 @@ def eager_again(trial: Trial, host: Host) -> ModuleProcess:
     return _process(trial.of_eager("python", {}), host)[0]
 
 
+def builds(source: str) -> bool:
+    """Whether the code of a text builds an extension; what its comments and strings say gives it no right."""
+    return BUILDS.search(python_code(source)) is not None
+
+
+def compiles(source: str) -> bool:
+    """Whether the code of a text calls PyTorch's compiler, likewise."""
+    return COMPILES.search(python_code(source)) is not None
+
+
 def _process(trial: Trial, host: Host, private: bool = False) -> tuple[ModuleProcess, ModelLoaded]:
     session, workload = trial.session, trial.session.task.workload
     source, constant = trial.candidate.source, session.weights != "fresh"
-    made = str(headers()) if BUILDS.search(source) else None
+    made = str(headers()) if builds(source) else None
     process = ModuleProcess(
         host.warm.spawn("module", _jail(trial, made)), trial.policy.compile_limit_s, workload, constant
     )
@@ -222,7 +232,7 @@ def _process(trial: Trial, host: Host, private: bool = False) -> tuple[ModulePro
 def _jail(trial: Trial, made: str | None) -> Jail:
     """That of any candidate; one that starts compilers may start programs, and sees torch's headers."""
     jail = trial.jail()
-    if made is None and not COMPILES.search(trial.candidate.source):
+    if made is None and not compiles(trial.candidate.source):
         return jail
     update = {"may_execute": True, "tmpfs_bytes": 1 << 30, "environment": ENVIRONMENT}
     return jail.model_copy(update={**update, "readable": (made,) if made else ()})
