@@ -162,8 +162,10 @@ def _time(then: Versus, now: Versus | None, comparable: bool, confirmed: bool) -
         return Finding(what=what, then=before, now=f"{after}; the recorded median lies far above it", holds=False)
     if then.verdict != now.verdict:
         # No verdict was claimed: two intervals that meet do not contradict each other.
-        holds = then.verdict == "inconclusive" and _meet(then.speedup, now.speedup)
-        return Finding(what=what, then=before, now=f"{after}; another verdict", holds=holds)
+        meet = _meet(then.speedup, now.speedup)
+        unsure = meet and now.verdict == "inconclusive"
+        words = "too wide to confirm it: verify it again while nothing else runs" if unsure else "another verdict"
+        return Finding(what=what, then=before, now=f"{after}; {words}", holds=then.verdict == "inconclusive" and meet)
     words, holds = _drifted(then.speedup, now.speedup, comparable)
     return Finding(what=what, then=before, now=f"{after}; {words}", holds=holds)
 
