@@ -111,3 +111,9 @@ def test_a_mean_of_many_choices_needs_each_of_them(judged):
     assert judged(CHOICES, SAME).outcome == "measured"
     cheat = judged(CHOICES, CHOOSES_NOTHING)
     assert (cheat.outcome, cheat.because) == ("incorrect", "value"), "which case tells it is drawn"
+
+
+def test_a_dtype_that_no_task_has_is_wrong_and_breaks_nothing(judged):
+    found = judged(RELU, ANEW.format("return torch.relu(x).to(torch.uint16)"))
+    assert (found.outcome, found.because) == ("incorrect", "dtype")
+    assert "output 0 is uint16, expected float32" in found.evidence

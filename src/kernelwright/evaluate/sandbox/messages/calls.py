@@ -42,7 +42,7 @@ class Found(Record):
     @property
     def item_bytes(self) -> int:
         """Bytes of one element; 0 of a dtype that no task has: such a result is told wrong, and never read."""
-        return ITEM_BYTES.get(self.dtype, 0)  # type: ignore[call-overload]
+        return next((size for dtype, size in ITEM_BYTES.items() if dtype == self.dtype), 0)
 
     @property
     def nbytes(self) -> int:
