@@ -83,18 +83,20 @@ class _Held(NamedTuple):
     learned: bool
 
 
-def capture(what: Callable[..., Any], inputs: Sequence[object]) -> Captured:
+def capture(what: Callable[..., Any], inputs: torch.Tensor | Sequence[object]) -> Captured:
     """A module in eval mode, or a function, as a task.
 
     Args:
         what: It takes tensors and numbers by position, and returns a tensor, or a tuple or list of tensors.
-        inputs: Its arguments; shapes, dtypes and numbers are part of the task, and of tensors what their values are like.
+        inputs: Its arguments, or the one tensor that it takes; shapes, dtypes and numbers are part of the task, and of
+            tensors what their values are like.
 
     Raises:
         TaskError: an input is no tensor and no number, or PyTorch cannot export it; with what to do.
     """
     what = getattr(what, "_orig_mod", what)  # what torch.compile wraps
     name = _name_of(what)
+    inputs = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
     _check_inputs(name, inputs)
     exported = _exported(_as_module(what), tuple(inputs), name)
     held = _held(exported)

@@ -87,6 +87,11 @@ def test_a_function_of_pytorch_is_a_task():
     torch.testing.assert_close(loaded(captured)[0](torch.arange(-4.0, 5)), torch.arange(-4.0, 5).relu())
 
 
+def test_one_tensor_may_stand_for_the_inputs():
+    x = torch.randn(4, 8)
+    assert kw.capture(nn.Softmax(dim=-1), x) == kw.capture(nn.Softmax(dim=-1), (x,))
+
+
 def test_a_class_without_source_is_captured_all_the_same():
     space = {}
     exec("import torch\nclass Odd(torch.nn.Module):\n    def forward(self, x):\n        return x.exp() - 1\n", space)
