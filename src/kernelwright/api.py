@@ -35,7 +35,7 @@ from kernelwright.engine.admission import REPORT as ADMISSION
 from kernelwright.engine.admission import AdmissionRequest, admit
 from kernelwright.engine.audit import PUBLISHED, AuditRequest, AuditResult, audit
 from kernelwright.engine.check import check, profile
-from kernelwright.engine.config import RunConfig, Settings, load_config
+from kernelwright.engine.config import RunConfig, Settings, load_config, nearest
 from kernelwright.engine.events import (
     Event,
     Finished,
@@ -180,6 +180,7 @@ __all__ = [
     "merge_graphs",
     "must_be_writable",
     "must_take_folders",
+    "nearest",
     "open_workbench",
     "optimize",
     "overview",

@@ -5,7 +5,8 @@ is resumed. Each part's options are next to the part (`search`, `records.policy`
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -185,8 +186,8 @@ def _proposals(config: RunConfig) -> int:
     return max(1, round(config.strategy.usual_proposals() * SHARE[config.effort]))
 
 
-def load_config(file: Path | None, flags: Settings) -> RunConfig:
-    """The file's settings with the flags over them.
+def load_config(file: Path | None, flags: Settings, given: str = "the flags") -> RunConfig:
+    """The file's settings with the flags over them, which a message calls what their author `given` them as.
 
     Raises:
         UsageError: the file cannot be read, or a setting is unknown or out of bounds; all of them are named.
@@ -198,14 +199,32 @@ def load_config(file: Path | None, flags: Settings) -> RunConfig:
         faults = "; ".join(
             f"{'.'.join(str(part) for part in fault['loc'])}: {_said(fault)}" for fault in error.errors()
         )
-        where = f"configuration {str(file)!r} and the flags" if file else "the flags"
+        where = f"configuration {str(file)!r} and {given}" if file else given
         raise UsageError(
             f"{where} do not make a run: {faults}. {page('configuration.md')} lists every setting"
         ) from None
 
 
 def _said(fault: "ErrorDetails") -> str:
-    return "there is no such setting" if fault["type"] == "extra_forbidden" else fault["msg"]
+    if fault["type"] != "extra_forbidden":
+        return fault["msg"]
+    *owners, name = map(str, fault["loc"])
+    return f"there is no such setting{nearest(name, _settings_of(owners))}"
+
+
+def _settings_of(owners: Sequence[str]) -> Iterable[str]:
+    """The names in a part of the tree; none where several kinds can stand there, as of the strategy."""
+    part: object = RunConfig
+    for owner in owners:
+        field = part.model_fields.get(owner) if isinstance(part, type) and issubclass(part, Record) else None
+        part = field.annotation if field else None
+    return part.model_fields if isinstance(part, type) and issubclass(part, Record) else ()
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Such as ` (did you mean 'budget'?)`; empty where no name is alike."""
+    near = get_close_matches(name, list(names), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def wished(config: RunConfig, limits: TaskLimits, kind: KindName) -> RunConfig:

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import secrets
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -72,7 +73,8 @@ def _must_take_files(folder: Path, words: str) -> None:
 
 
 def _replace(file: Path, text: str) -> None:
-    draft = file.with_name(f".{file.name}.{os.getpid()}.new")
+    # The threads of one process may write the same file, so its id would not do. `mkstemp` would leave out the umask.
+    draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}.new")
     try:
         draft.write_text(text, encoding="utf-8")
         draft.replace(file)

@@ -64,7 +64,10 @@ def test_it_survives_json():
     ("flags", "words"),
     [
         ({"budget": {"proposals": 0}}, r"budget.proposals: Input should be greater"),
-        ({"sede": 1}, r"sede: there is no such setting"),
+        ({"sede": 1}, r"sede: there is no such setting \(did you mean 'seed'\?\)\."),
+        ({"budget": {"proposal": 1}}, r"budget.proposal: there is no such setting \(did you mean 'proposals'\?\)\."),
+        ({"strategy": {"name": "best_of_n", "rolle": 1}}, r"rolle: there is no such setting\."),
+        ({"zzz": {}}, r"zzz: there is no such setting\."),
         ({"strategy": {"name": "magic"}}, r"strategy: .*best_of_n"),
         ({"reward": "gold"}, r"reward: .*must be one of .*log_speedup"),
         ({"target_us": -1.0}, r"target_us"),

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from math import prod
 
 import torch
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils import _pytree as pytree
 from torch.utils.flop_counter import flop_registry
 
@@ -21,6 +22,10 @@ from kernelwright.records.graph import Argument, Infinity, Leaf, OpGraph, OpNode
 from kernelwright.records.tensor import ITEM_BYTES, Scalar, TensorSpec
 
 _DROPPED = ("_assert_tensor_metadata", "_assert_async", "_assert_scalar", "sym_constrain_range_for_size")
+
+
+class ShapeOfValuesError(ValueError):
+    """A tensor's shape depends on values: torch.export takes that, and no kernel is written for it."""
 
 
 def spec_of(name: str, tensor: torch.Tensor) -> TensorSpec:
@@ -41,6 +46,7 @@ def graph(
     """Export `model` on positional and keyword `inputs`, and as data; names are those of the specs and the state_dict.
 
     Raises:
+        ShapeOfValuesError: a tensor within has a shape that depends on values.
         Exception: whatever torch.export says of data-dependent control flow and the like.
     """
     args, kwargs = inputs
@@ -110,7 +116,11 @@ def _node(node: torch.fx.Node, names: dict[str, str]) -> OpNode:
     arguments = _arguments(node, names)
     value = node.meta.get("val")
     results = [value] if isinstance(value, torch.Tensor) else list(value) if isinstance(value, list | tuple) else []
-    specs = [spec_of(f"{node.name}.{i}" if len(results) > 1 else node.name, t) for i, t in enumerate(results)]
+    try:
+        specs = [spec_of(f"{node.name}.{i}" if len(results) > 1 else node.name, t) for i, t in enumerate(results)]
+    except GuardOnDataDependentSymNode:
+        # The graph knows the author's line, which no frame of this call has.
+        raise ShapeOfValuesError(f"{node.target}\n  {node.meta.get('stack_trace', '').strip()}") from None
     read = [n.meta.get("val") for n in node.all_input_nodes]
     sources = [spec_of("source", t) for t in read if isinstance(t, torch.Tensor)]
     return OpNode(

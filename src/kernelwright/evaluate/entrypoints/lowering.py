@@ -1,13 +1,14 @@
 """What PyTorch's compiler writes for a task, taken as text before anything of it is compiled.
 
 The task's own code is run here, and no candidate's. Its tensors are fake: they have shapes and no memory, so that a task of
-gigabytes costs as little as a small one, and a GPU need not be there. Inductor sees the task as one function of its inputs
-and of the parameters and buffers of its state_dict, in this order.
+gigabytes costs as little as a small one, and a GPU need not be there. Parameters that fakes cannot make lie on the CPU.
+Inductor sees the task as one function of its inputs and of the parameters and buffers of its state_dict, in this order.
 """
 
 import inspect
 import re
 import socket
+import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -111,8 +112,9 @@ def _text(source: str, device: str) -> str:
         Exception: whatever the task's code, the tracer or Inductor raise.
     """
     task = executed(source)
-    with fake_tensor.FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
-        model = module_of(task.Model, init_arguments(task))
+    fakes = fake_tensor.FakeTensorMode(allow_non_fake_inputs=True)
+    model = _model(task, fakes)
+    with fakes, torch.no_grad():
         names = list(inspect.signature(model.forward).parameters)
         leaves, tree = calltree.flatten(task.get_inputs(), names)
         given = [v for _, v in leaves]
@@ -127,6 +129,19 @@ def _text(source: str, device: str) -> str:
             return tuple(flatten(torch.func.functional_call(model, own, tuple(args), kwargs)))
 
         return _written(function, [*tensors, *state.values()])
+
+
+def _model(task: types.ModuleType, fakes: fake_tensor.FakeTensorMode) -> torch.nn.Module:
+    """The task's module, of fake tensors if its constructor can work on them.
+
+    One that asks for a value or converts a parameter (`Linear(...).to(torch.bfloat16)`) cannot, and is called again on the
+    CPU, which takes the memory that the reference takes.
+    """
+    try:
+        with fakes, torch.no_grad():
+            return module_of(task.Model, init_arguments(task))
+    except Exception:  # noqa: BLE001 (the task's own code, which may take fakes badly in any way)
+        return module_of(task.Model, init_arguments(task))
 
 
 def _like(tensor: torch.Tensor, device: str) -> torch.Tensor:

@@ -10,13 +10,12 @@ What is known lies on disk, for one task, device and set of versions. What canno
 written is done without.
 """
 
-import contextlib
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter
 
+from kernelwright.evaluate.backends import kept
 from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
 from kernelwright.evaluate.sandbox.messages.calls import Prepare
@@ -131,27 +130,19 @@ def over_serial(
 
 def place_on_disk(task: Task, device: Device, versions: Mapping[str, str], policy: Policy) -> Path:
     """The file for a task on a device, with everything that can change how its baselines compare."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     same = device.model_dump(mode="json", exclude={"memory_gbps"})
     rule: JsonValue = {"confidence": policy.confidence, "blocks": policy.search_blocks}
     known: dict[str, JsonValue] = {
         "form": FORM, "task": task.id, "device": same, "versions": dict(versions), "rule": rule
     }  # fmt: skip
-    return Path(base, "kernelwright", "baselines", f"{identity('baselines', known)}.json")
+    return kept.folder() / "baselines" / f"{identity('baselines', known)}.json"
 
 
 def load(file: Path) -> Ratios:
     """How many times eager's time each baseline took; empty when there is nothing legible."""
-    try:
-        return _KNOWN.validate_json(file.read_bytes())
-    except (OSError, ValidationError):
-        return {}
+    return kept.read(_KNOWN, file) or {}
 
 
 def store(file: Path, known: Ratios) -> None:
     """Keep it; whole or not at all."""
-    with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        made = file.with_suffix(f".{os.getpid()}")
-        made.write_bytes(_KNOWN.dump_json(known, indent=1))
-        made.replace(file)
+    kept.keep(_KNOWN, file, known)

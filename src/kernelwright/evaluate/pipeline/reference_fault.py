@@ -13,6 +13,19 @@ _FRAME = re.compile(r'^  File "<task>", line (\d+)', re.MULTILINE)
 _MISSING = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
 _ALLOCATION = re.compile(r"can't allocate memory|MemoryError|std::bad_alloc|Cannot allocate memory")
 _LAST_LINES = 6
+_SHAPES = {"ShapeOfValuesError", "DynamicOutputShapeException", "PendingUnbackedSymbolNotFound"}
+_GUARDS = {"GuardOnDataDependentSymNode", "DataDependentOutputException"}
+_OF_VALUES = re.compile(r"data[- ]dependent|dynamic (?:control flow|shape)", re.IGNORECASE)
+_UNTRACED = {
+    *_SHAPES, *_GUARDS, "UserError", "Unsupported", "UncapturedHigherOrderOpError", "UnsupportedOperatorException",
+    "UnsupportedFakeTensorException", "UnsupportedMutationAliasingException", "ConstraintViolationError",
+}  # fmt: skip
+"""What only a tracer raises: the reference itself has run."""
+_ADVICE = re.compile(
+    r"TORCH_LOGS|TORCHDYNAMO_|torch\.export\.draft_export|draft_export\(\)|For more debugging help|For more details about this"
+    r"|guard_or_false|^User Stack|^\s+\(snipped, see stack|^The following call raised this error|^  File \""
+)
+"""Lines in which PyTorch says how its own developers would look further."""
 
 
 def raised(source: TaskSource, error: ChildRaisedError, policy: Policy) -> TaskError:
@@ -26,7 +39,9 @@ def raised(source: TaskSource, error: ChildRaisedError, policy: Policy) -> TaskE
             "the import out",
             "raises",
         )
-    told = f"{whose} raised{_place(source, error.log)}: {_exception(error.log)}"
+    if error.name in _UNTRACED:
+        return TaskError(_untraced(source, error), "raises")
+    told = f"{whose} raised{_place(source, error.log)}: {_exception(error)}"
     cure = f" {_memory_words(policy)}" if _ALLOCATION.search(error.log) else ""
     return TaskError(f"{told}{cure}", "raises")
 
@@ -53,9 +68,25 @@ def _place(source: TaskSource, log: str) -> str:
     return f" in line {frames[-1]} ({lines[int(frames[-1]) - 1].strip()[:120]})"
 
 
-def _exception(log: str) -> str:
-    """The exception with its message, without the frames above it."""
-    lines = log.strip().splitlines()
+def _untraced(source: TaskSource, error: ChildRaisedError) -> str:
+    """The reference ran, and torch.export could not follow it."""
+    told, place = f"torch.export cannot trace {source.name!r}", _place(source, error.log)
+    where = f",{place}" if place else ""
+    if error.name in _SHAPES:
+        what = "the shape of a tensor depends on values"
+    elif error.name in _GUARDS or _OF_VALUES.search(error.log):
+        what = "its control flow or a number in Python depends on values"
+    else:
+        return f"{told}{where}: {_exception(error)}"
+    return f"{told}: {what}{where}. Use torch.where, a mask or a fixed size"
+
+
+def _exception(error: ChildRaisedError) -> str:
+    """The exception with its message, without the frames above it and PyTorch's advice below it."""
+    lines = [line for line in error.log.strip().splitlines() if not _ADVICE.search(line)]
+    named = re.compile(rf"(?:\w+\.)*{re.escape(error.name)}(?::|$)")
+    if starts := [i for i, line in enumerate(lines) if named.match(line)]:
+        return "\n".join([line for line in lines[starts[-1] :] if line.strip()][:_LAST_LINES])
     first = max((i for i, line in enumerate(lines) if line.startswith(" ")), default=-1)
     return "\n".join((lines[first + 1 :] or lines)[-_LAST_LINES:])
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +15,8 @@ from pydantic import JsonValue
 from kernelwright import api
 from kernelwright.errors import KernelwrightError, UsageError
 from kernelwright.interfaces.python.referee import Referee
-from kernelwright.languages import language
+from kernelwright.languages import language, languages
+from kernelwright.pages import page
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
@@ -113,7 +115,7 @@ def _versus(ratio: Ratio | None, verdict: Verdict | None) -> str:
 
 def optimize(
     what: str | Path | TaskSource | Callable[..., Any],
-    inputs: Sequence[object] = (),
+    inputs: "Tensor | Sequence[object]" = (),
     *,
     target: str | None = None,
     model: str | Mapping[str, str] | None = None,
@@ -134,7 +136,8 @@ def optimize(
 
     Args:
         what: A path of a task file, a task's source, or a live `nn.Module` or function, which is taken in eval mode.
-        inputs: Example arguments of a live module: tensors and numbers. Shapes, dtypes and numbers are fixed by them.
+        inputs: Example arguments of a live module: tensors and numbers, or the one tensor that it takes. Shapes, dtypes and
+            numbers are fixed by them.
         target: `cpu`, `cuda`, or an architecture such as `sm_90`. None: where the inputs of a live module are, otherwise
             the GPU if there is one.
         model: Who writes the kernels, such as `openai:gpt-5`, or a model for each role. None: the built-in author.
@@ -149,9 +152,10 @@ def optimize(
         TaskError: there is no such task, or it cannot be judged.
         KernelwrightError: the run could not begin, or broke before anything right was found.
     """
+    _must_be_known(settings)
     source, tensors, device = _taken(what, inputs)
     suppliers, runs = settings.pop("suppliers", None), Path(settings.pop("runs", "runs"))
-    config = api.load_config(settings.pop("config", None), _flags(model, budget, settings))
+    config = api.load_config(settings.pop("config", None), _flags(model, budget, settings), given="the keywords")
     request = api.OptimizeRequest(source, target or device, config, runs)
     ended = wait_for(api.begin(request, suppliers))
     if ended.error is not None and ended.summary.best is None:
@@ -182,16 +186,17 @@ def check(
 
     Args:
         task: A path of a task file, or a task.
-        kernel: A `Path` of a `.cpp`, `.cu` or `.py` file, the source as a string, or a candidate.
+        kernel: A path of a `.cpp`, `.cu` or `.py` file, the source as a string, or a candidate.
         target: As of `optimize`; C++ is judged on the CPU unless something else is named.
         **options: `effort="search"` for a shorter look; `policy` and `suppliers` as of `Referee`.
 
     Raises:
-        TaskError: there is no such task, or it cannot be judged.
+        TaskError: there is no such task or kernel's file, or the task cannot be judged.
         UsageError: the kernel's text cannot be read.
         RefereeError: the referee broke; nothing is known of the kernel.
     """
-    read = api.read_kernel(kernel) if isinstance(kernel, Path) else kernel
+    read = api.read_kernel(Path(kernel)) if isinstance(kernel, str | Path) and _is_path(kernel) else kernel
+    assert not isinstance(read, Path)
     on_cpu = isinstance(read, Candidate) and language(read.language).targets == (api.CPU.kind,)
     effort = options.pop("effort", "final")
 
@@ -202,7 +207,7 @@ def check(
     return wait_for(judged())
 
 
-def capture(module: Callable[..., Any], inputs: Sequence[object]) -> TaskSource:
+def capture(module: Callable[..., Any], inputs: "Tensor | Sequence[object]") -> TaskSource:
     """Turn a live `nn.Module` or function into a task for `check` and `Referee`; `optimize` does this by itself.
 
     Raises:
@@ -211,10 +216,18 @@ def capture(module: Callable[..., Any], inputs: Sequence[object]) -> TaskSource:
     return _captured(module, inputs)[0]
 
 
-def _taken(what: object, inputs: Sequence[object]) -> tuple[TaskSource, "Mapping[str, Tensor] | None", str | None]:
+def _is_path(kernel: str | Path) -> bool:
+    """A string is one if it is a single line such as `mine.cpp`, which is no source in any language."""
+    endings = tuple(each.suffix for each in languages())
+    return isinstance(kernel, Path) or ("\n" not in kernel and kernel.endswith(endings))
+
+
+def _taken(
+    what: object, inputs: "Tensor | Sequence[object]"
+) -> tuple[TaskSource, "Mapping[str, Tensor] | None", str | None]:
     """The task, the weights of a live module, and the device that its inputs are on."""
     if isinstance(what, str | Path | TaskSource):
-        if inputs:
+        if not isinstance(inputs, Sequence) or inputs:
             raise UsageError("a task has inputs of its own: give `inputs` with a live module only")
         return what if isinstance(what, TaskSource) else api.read_task(Path(what)), None, None
     if not callable(what):
@@ -222,10 +235,20 @@ def _taken(what: object, inputs: Sequence[object]) -> tuple[TaskSource, "Mapping
     return _captured(what, inputs)
 
 
-def _captured(what: Callable[..., Any], inputs: Sequence[object]) -> tuple[TaskSource, "Mapping[str, Tensor]", str]:
+def _captured(
+    what: Callable[..., Any], inputs: "Tensor | Sequence[object]"
+) -> tuple[TaskSource, "Mapping[str, Tensor]", str]:
     live: Any = import_module("kernelwright.interfaces.python.live")
     found = live.capture(what, inputs)
     return found.source, found.tensors, found.device
+
+
+def _must_be_known(settings: Mapping[str, Any]) -> None:
+    own = [*signature(optimize).parameters, "config", "runs", "suppliers"]
+    for name in settings:
+        if name not in own and name not in api.RunConfig.model_fields:
+            near = api.nearest(name, (*own, *api.RunConfig.model_fields))
+            raise UsageError(f"{name}: there is no such setting{near}. {page('configuration.md')} lists every setting")
 
 
 def _flags(

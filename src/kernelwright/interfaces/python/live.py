@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import DataDependentOutputException
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils import _pytree
 
 from kernelwright.errors import TaskError
@@ -31,6 +33,8 @@ from kernelwright.records.task import WORDS, TaskSource
 
 FAULTS = (RuntimeError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
 """What export, and the author's code under it, may raise."""
+OF_VALUES = (GuardOnDataDependentSymNode, DataDependentOutputException)
+INSTEAD = "Use torch.where, a mask or a fixed size"
 RESERVED = frozenset({"self", "torch", "nn", "device", "dtype"})
 HOLD = '''\
 def _hold(module, name, tensor, learned):
@@ -83,18 +87,20 @@ class _Held(NamedTuple):
     learned: bool
 
 
-def capture(what: Callable[..., Any], inputs: Sequence[object]) -> Captured:
+def capture(what: Callable[..., Any], inputs: torch.Tensor | Sequence[object]) -> Captured:
     """A module in eval mode, or a function, as a task.
 
     Args:
         what: It takes tensors and numbers by position, and returns a tensor, or a tuple or list of tensors.
-        inputs: Its arguments; shapes, dtypes and numbers are part of the task, and of tensors what their values are like.
+        inputs: Its arguments, or the one tensor that it takes; shapes, dtypes and numbers are part of the task, and of
+            tensors what their values are like.
 
     Raises:
         TaskError: an input is no tensor and no number, or PyTorch cannot export it; with what to do.
     """
     what = getattr(what, "_orig_mod", what)  # what torch.compile wraps
     name = _name_of(what)
+    inputs = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
     _check_inputs(name, inputs)
     exported = _exported(_as_module(what), tuple(inputs), name)
     held = _held(exported)
@@ -187,9 +193,16 @@ def _exported(module: nn.Module, inputs: tuple[object, ...], name: str) -> torch
     try:
         with _in_eval_mode(module), torch.no_grad(), warnings.catch_warnings(action="ignore"):
             exported = torch.export.export(module, inputs, strict=False)
+    except OF_VALUES as error:
+        raise TaskError(
+            f"torch.export cannot trace {name}: its control flow or a number in Python depends on values. {INSTEAD}"
+        ) from error
     except FAULTS as error:
         said = str(error).strip().partition("\n")[0]
         raise TaskError(f"{name} cannot be exported ({type(error).__name__}: {said}). {_fix()}") from error
+    shapes = (getattr(node.meta.get("val"), "shape", ()) for node in exported.graph.nodes)
+    if any(isinstance(size, torch.SymInt) for shape in shapes for size in shape):
+        raise TaskError(f"torch.export cannot trace {name}: the shape of a tensor depends on values. {INSTEAD}")
     return exported
 
 

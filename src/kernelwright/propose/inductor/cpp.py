@@ -14,7 +14,7 @@ from kernelwright.propose.author.plan.lower import identifiers
 from kernelwright.propose.author.source.cpp_expr import MEMORY
 from kernelwright.propose.author.source.cpp_math import selected
 from kernelwright.propose.inductor.schedule import CppLoops
-from kernelwright.propose.inductor.text import Buffer, KernelText, Launch, UnreadableError, View, Wrapper
+from kernelwright.propose.inductor.text import Buffer, KernelText, Launch, Library, UnreadableError, View, Wrapper
 from kernelwright.records.candidate import Candidate, Tunable
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import ITEM_BYTES, DType, TensorSpec
@@ -97,8 +97,9 @@ class _Program:
         self.arguments: dict[str, TensorSpec] = dict(zip(wrapper.arguments, given, strict=True))
         self.buffers = {step.name: step for step in wrapper.steps if isinstance(step, Buffer)}
         self.views = {step.name: step for step in wrapper.steps if isinstance(step, View)}
-        if foreign := [s for s in wrapper.steps if not isinstance(s, Buffer | View | Launch)]:
-            raise UnreadableError(f"it calls PyTorch: {getattr(foreign[0], 'results', '')}")
+        if foreign := [s for s in wrapper.steps if isinstance(s, Library)]:
+            called = dict.fromkeys(s.operator for s in foreign if s.operator)
+            raise UnreadableError(f"it calls PyTorch: {', '.join(called)}")
         self.outputs, self.copies = self._placed()
         self.kernels = {name: _kernel(kernel) for name, kernel in wrapper.kernels.items()}
         found = [int(n) for text in self.kernels.values() for n in re.findall(r"num_threads\((\d+)\)", text)]

@@ -64,6 +64,15 @@ class Library:
     """The name for what it gives; empty where it writes to what it is handed."""
     call: ast.expr
 
+    @property
+    def operator(self) -> str:
+        """Such as `addmm` or `aten.sort.stable`; empty where a part of an earlier result is taken."""
+        if not isinstance(self.call, ast.Call):
+            return ""
+        named = ast.unparse(self.call.func)
+        known = next((root for root in ROOTS if named.startswith(root)), None)
+        return named.removeprefix(known) if known else named.rpartition(".")[2]
+
 
 Step = Buffer | View | Launch | Library
 
@@ -78,6 +87,8 @@ class Wrapper:
     returned: tuple["str | View", ...]
 
 
+ROOTS = ("extern_kernels.", "torch.ops.")
+"""Where PyTorch's operators stand in the text; any other call is a tensor's own method."""
 GONE = ("assert_size_stride", "assert_alignment", "get_raw_stream", "args")
 """Calls that only Inductor needs: they are left out."""
 _EMPTY = re.compile(r"empty_strided_(?:cpu|cuda)")

@@ -1,7 +1,12 @@
 """What a reference did wrong, as its author is told."""
 
-import pytest
+import traceback
 
+import pytest
+import torch
+
+from kernelwright.evaluate.entrypoints import export
+from kernelwright.evaluate.entrypoints.task_file import executed
 from kernelwright.evaluate.pipeline.reference_fault import gone, raised
 from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError
@@ -62,3 +67,94 @@ def test_another_signal_says_what_is_not_allowed():
         "the reference of 'mine' ended (killed by SIGSEGV). A reference may not write to its inputs"
     )
     assert words.endswith("in _write")
+
+
+TRACED = """import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        y = x * 2
+        {}
+"""
+CURE = "Use torch.where, a mask or a fixed size"
+
+
+def untraced(line):
+    """What is told of a model that torch.export is really asked for, with this line in it."""
+    source = TRACED.format(line)
+    model, x = executed(source).Model(), torch.rand(4, 4) + 1
+    model(x)
+    with pytest.raises(Exception) as caught:
+        export.graph(model, ([x], {}), [export.spec_of("x", x)])
+    log = "".join(traceback.format_exception(caught.value))
+    return str(
+        raised(
+            SOURCE.model_copy(update={"source": source}), ChildRaisedError(type(caught.value).__name__, log), Policy()
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "return y[x > 0].relu()",
+        "return torch.nonzero(y)",
+        "return torch.masked_select(y, x > 0).sum()",
+        "return y.unique()",
+    ],
+)
+def test_a_shape_that_depends_on_values_is_named_with_its_line_and_cure(line):
+    assert untraced(line) == (
+        f"torch.export cannot trace 'mine': the shape of a tensor depends on values, in line 7 ({line}). {CURE}"
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "return y if x.sum() > 0 else -y",
+        "return y * float(x.max())",
+        "return y if torch.equal(x, x) else -y",
+        "return y[: int(x[0, 0].item())]",
+    ],
+)
+def test_control_flow_that_depends_on_values_is_named_with_its_line_and_cure(line):
+    assert untraced(line) == (
+        "torch.export cannot trace 'mine': its control flow or a number in Python depends on values, in line 7 "
+        f"({line}). {CURE}"
+    )
+
+
+ADVICE = """{}
+For more information, run with TORCH_LOGS="dynamic"
+For C++ stack trace, run with TORCHDYNAMO_EXTENDED_DEBUG_CPP=1
+
+The following call raised this error:
+  File "<task>", line 3, in forward
+
+The error above occurred when calling torch.export.export. If you would like to view some more information about this \
+error, you can replace your `export()` call with `draft_export()`."""
+
+
+def test_an_older_torch_wraps_a_guard_on_values_in_an_error_of_the_user():
+    error = "torch._dynamo.exc.UserError: Could not guard on data-dependent expression Eq(u0, 1)"
+    log = FRAMES.format(3, ADVICE.format(error))
+    told = str(raised(SOURCE, ChildRaisedError("UserError", log), Policy()))
+    assert told == (
+        "torch.export cannot trace 'mine': its control flow or a number in Python depends on values, in line 3 "
+        f"(x = torch.fnord(1)). {CURE}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Unsupported", "torch.export cannot trace 'mine', in line 3 (x = torch.fnord(1)): Unsupported: generator"),
+        ("ValueError", "the reference of 'mine' raised in line 3 (x = torch.fnord(1)): ValueError: generator"),
+    ],
+)
+def test_pytorchs_advice_to_its_developers_is_left_out_and_what_it_raised_is_not(name, said):
+    log = FRAMES.format(3, ADVICE.format(f"{name}: generator"))
+    told = str(raised(SOURCE, ChildRaisedError(name, log), Policy()))
+    assert told == said

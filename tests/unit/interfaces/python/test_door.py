@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 import kernelwright as kw
 from kernelwright.errors import RefereeError, TaskError, UsageError
@@ -74,12 +75,23 @@ def test_settings_are_those_of_a_configuration(optimize, tmp_path):
     file.write_text('seed = 7\n[budget]\nproposals = 3\n[strategy]\nname = "direct"\n')
     assert optimize(config=file).summary.attempts == 3
     assert optimize(config=file, budget=2).summary.attempts == 2
-    with pytest.raises(UsageError, match="sead: there is no such setting"):
+    with pytest.raises(
+        UsageError, match=r"sead: there is no such setting \(did you mean 'seed'\?\)\. .*lists every setting"
+    ):
         optimize(sead=1)
-    with pytest.raises(UsageError, match="a task has inputs of its own"):
-        kw.optimize("abs.py", (1,))
+    with pytest.raises(UsageError, match="the keywords do not make a run: seed: Input should be a valid integer"):
+        optimize(seed="one")
+    for inputs in ((1,), torch.ones(2, 2)):
+        with pytest.raises(UsageError, match="a task has inputs of its own"):
+            kw.optimize("abs.py", inputs)
     with pytest.raises(UsageError, match="a int is no task"):
         kw.optimize(3)
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("bugdet", "budget"), ("tagret", "target"), ("confg", "config")])
+def test_a_keyword_that_is_not_known_is_named_with_the_nearest(typed, meant):
+    with pytest.raises(UsageError, match=rf"^{typed}: there is no such setting \(did you mean '{meant}'\?\)"):
+        kw.optimize("abs.py", **{typed: 1})
 
 
 def test_a_model_is_named_as_on_the_command_line(optimize):
@@ -179,11 +191,14 @@ def test_an_interrupt_in_a_notebook_keeps_the_answer(monkeypatch):
 def test_a_kernel_is_checked_as_text_as_a_file_and_as_a_candidate(task, tmp_path):
     file = tmp_path / "mine.cpp"
     file.write_text(KERNEL)
-    for kernel in (KERNEL, file, kw.Candidate(language="cpp", source=KERNEL, entry="kernel")):
+    for kernel in (KERNEL, file, str(file), kw.Candidate(language="cpp", source=KERNEL, entry="kernel")):
         evaluator = ScriptedEvaluator(outcomes=("measured",))
         found = kw.check(task, kernel, target="cpu", suppliers=scripted_suppliers(evaluator))
         assert found.outcome == "measured"
         assert evaluator.closed
+    for missing in ("nope.cpp", Path("nope.cpp")):
+        with pytest.raises(TaskError, match=r"kernel 'nope\.cpp' does not exist: check the path"):
+            kw.check(task, missing, target="cpu", suppliers=scripted_suppliers())
     with pytest.raises(UsageError, match="the kernel's source is empty"):
         kw.check(task, "", target="cpu", suppliers=scripted_suppliers())
     with pytest.raises(TaskError, match="does not exist"):

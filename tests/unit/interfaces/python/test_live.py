@@ -87,6 +87,11 @@ def test_a_function_of_pytorch_is_a_task():
     torch.testing.assert_close(loaded(captured)[0](torch.arange(-4.0, 5)), torch.arange(-4.0, 5).relu())
 
 
+def test_one_tensor_may_stand_for_the_inputs():
+    x = torch.randn(4, 8)
+    assert kw.capture(nn.Softmax(dim=-1), x) == kw.capture(nn.Softmax(dim=-1), (x,))
+
+
 def test_a_class_without_source_is_captured_all_the_same():
     space = {}
     exec("import torch\nclass Odd(torch.nn.Module):\n    def forward(self, x):\n        return x.exp() - 1\n", space)
@@ -145,7 +150,15 @@ class Autocast(nn.Module):
 @pytest.mark.parametrize(
     ("what", "inputs", "said"),
     [
-        (Branches(), (torch.randn(3),), "Branches cannot be exported"),
+        (
+            Branches(),
+            (torch.randn(3),),
+            "cannot trace Branches: its control flow or a number in Python depends on values",
+        ),
+        (lambda x: x[x > 0] * 2, (torch.randn(9),), "cannot trace lambda: the shape of a tensor depends on values"),
+        (lambda x: x[x > 0].sum(), (torch.randn(9),), "cannot trace lambda: the shape of a tensor depends on values"),
+        (lambda x: x if torch.equal(x, x) else -x, (torch.randn(9),), "a number in Python depends on values"),
+        (lambda x: x, (torch.randn(3), torch.randn(3)), "lambda cannot be exported .TypeError: too many"),
         (Autocast(), (torch.randn(3, 3),), "Autocast does what cannot be written down"),
         (lambda x: {"y": x + 1}, (torch.randn(3),), "must return a tensor, or a tuple or list of tensors"),
         (torch.relu, (), "needs example inputs, at least one tensor"),
@@ -156,7 +169,7 @@ class Autocast(nn.Module):
 def test_what_cannot_be_a_task_is_refused_with_the_cure(what, inputs, said):
     with pytest.raises(TaskError, match=said) as caught:
         live.capture(what, inputs)
-    assert any(fix in str(caught.value) for fix in ("Write a task file", "inputs=(", "rap the module"))
+    assert any(fix in str(caught.value) for fix in ("Write a task file", "inputs=(", "rap the module", live.INSTEAD))
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,14 @@ def call(args):
 """
 
 
+SORTED = """\
+buf2 = torch.ops.aten.sort.stable(arg0_1, stable=False, dim=0, descending=False)
+    buf3 = buf2[0]
+    buf0.zero_()
+    buf4 = torch.ops.aten.sort.stable(buf3, stable=False, dim=0, descending=False)
+    extern_kernels.addmm(buf0, buf3, arg0_1, alpha=1, beta=1, out=buf0)"""
+
+
 def made(text, outputs=1):
     given = TensorSpec(name="x", shape=(64,), dtype="float32")
     task = Task(
@@ -87,7 +95,8 @@ def test_a_result_that_is_another_s_memory_is_copied():
         ("tmp0.tanh()", "tmp0.lgamma()", r"the call of \.lgamma"),
         ("tmp0.tanh()", "at::native::gelu(tmp0)", "the call of at::native::gelu"),
         ("cpp_fused_tanh_0(arg0_1, buf0)", "cpp_fused_tanh_0(buf0, arg0_1)", "it writes to the argument arg0_1"),
-        ("cpp_fused_tanh_0(arg0_1, buf0)", "extern_kernels.mm(arg0_1, arg0_1, out=buf0)", "it calls PyTorch"),
+        ("cpp_fused_tanh_0(arg0_1, buf0)", "extern_kernels.mm(arg0_1, arg0_1, out=buf0)", "it calls PyTorch: mm$"),
+        ("cpp_fused_tanh_0(arg0_1, buf0)", SORTED, r"it calls PyTorch: aten\.sort\.stable, zero_, addmm$"),
         ("return (buf1, )", "return (reinterpret_tensor(buf1, (64, ), (2, ), 0), )", "not dense"),
     ],
 )

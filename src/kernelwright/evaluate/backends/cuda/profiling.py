@@ -3,7 +3,6 @@
 A profile says what it lacks and in which jail it was taken. It advises whoever proposes next; no verdict rests on it.
 """
 
-import contextlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -11,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from pydantic import ValidationError
+from pydantic import TypeAdapter
 
 from kernelwright import version
 from kernelwright.errors import MachineError
+from kernelwright.evaluate.backends import kept
 from kernelwright.evaluate.backends.cuda.profile_request import Request
 from kernelwright.evaluate.backends.host import Host
 from kernelwright.evaluate.backends.profiles import FAILURES, read_gbps, told
@@ -182,7 +182,7 @@ class Profiler:
 
     def _rates(self, notes: list[str]) -> Ceilings:
         file = _place(self._host.device.name, self._versions())
-        known = _load(file)
+        known = kept.read(_CEILINGS, file)
         if known is not None:
             return known
         try:
@@ -193,7 +193,7 @@ class Profiler:
         except FAILURES as failure:
             notes.append(f"the device's rates could not be measured: {told(failure)}")
             return Ceilings()
-        _store(file, known)
+        kept.keep(_CEILINGS, file, known)
         return known
 
     def _tried(
@@ -296,27 +296,10 @@ def _capability() -> tuple[int, int]:
 
 FORM = 1
 """Raised whenever ceilings are measured in another way."""
+_CEILINGS: TypeAdapter[Ceilings] = TypeAdapter(Ceilings)
 
 
 def _place(device: str, versions: Mapping[str, str]) -> Path:
     """The file for a device and the versions that can change its rates."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     key = identity("ceilings", {"form": FORM, "device": device, "versions": dict(versions)})
-    return Path(base, "kernelwright", f"ceilings-{key}.json")
-
-
-def _load(file: Path) -> Ceilings | None:
-    """What was measured before; None when there is nothing legible."""
-    try:
-        return Ceilings.model_validate_json(file.read_text())
-    except (OSError, ValidationError):
-        return None
-
-
-def _store(file: Path, ceilings: Ceilings) -> None:
-    """Keep it; whole or not at all."""
-    with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        made = file.with_suffix(f".{os.getpid()}")
-        made.write_text(ceilings.model_dump_json(indent=1))
-        made.replace(file)
+    return kept.folder() / f"ceilings-{key}.json"
