@@ -235,6 +235,27 @@ def test_check_takes_the_target_from_the_language(kernelwright, task, tmp_path, 
     assert kernelwright("check", task, "k.py", "--json").json["target"]["arch"] == "sm_90"
 
 
+def test_a_module_without_its_class_is_told_before_anything_is_admitted(kernelwright, task, tmp_path):
+    (tmp_path / "noname.py").write_text("class fast: ...\n")
+    evaluator = ScriptedEvaluator(breaks=0)
+    for verb in ("check", "profile"):
+        said = kernelwright(verb, task, "noname.py", evaluator=evaluator)
+        assert said.code == 2
+        assert "noname.py defines no class ModelNew; it defines fast" in " ".join(said.err.split())
+        assert "admitting" not in said.err
+    assert kernelwright("check", task, "noname.py", "--entry", "fast").code == 0
+    (tmp_path / "noname.py").write_text("from torch import fast\n# slow\nclass other: ...\n")
+    said = kernelwright("check", task, "noname.py", "--entry", "slow")
+    assert "noname.py defines no class slow; it defines other" in " ".join(said.err.split())
+    said = kernelwright("check", task, "noname.py", "--entry", "quick")
+    assert "no such name in it; it defines other" in " ".join(said.err.split())
+
+
+def test_what_is_called_as_the_reference_is_counts_as_its_class(kernelwright, task, tmp_path):
+    (tmp_path / "k.py").write_text("class Model: ...\n")
+    assert kernelwright("check", task, "k.py").code == 0
+
+
 def test_profile_shows_a_table_and_what_holds_the_kernel_back(kernelwright, task, tmp_path):
     (tmp_path / "k.cpp").write_text(KERNEL)
     said = kernelwright("profile", task, "k.cpp", evaluator=ScriptedEvaluator(outcomes=("measured",)))
