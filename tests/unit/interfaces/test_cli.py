@@ -256,6 +256,17 @@ def test_what_is_called_as_the_reference_is_counts_as_its_class(kernelwright, ta
     assert kernelwright("check", task, "k.py").code == 0
 
 
+def test_a_kernel_that_was_interpreted_says_on_what_and_claims_no_time(kernelwright, task, tmp_path, monkeypatch):
+    monkeypatch.setattr("kernelwright.engine.target.find_gpu", lambda: None)
+    (tmp_path / "k.py").write_text("import triton\nclass ModelNew: ...\n")
+    said = kernelwright("check", task, "k.py", evaluator=Judges(outcomes=("verified",)))
+    how = sample_evaluation("verified").how
+    assert f"judged by {how}; it never ran on sm_90; no time is claimed" in " ".join(said.out.split())
+    assert kernelwright("check", task, "k.py", "--json", evaluator=Judges(outcomes=("verified",))).json["how"] == how
+    said = kernelwright("check", task, "k.py", evaluator=Judges(outcomes=("measured",)))
+    assert "no time is claimed" not in said.out
+
+
 def test_profile_shows_a_table_and_what_holds_the_kernel_back(kernelwright, task, tmp_path):
     (tmp_path / "k.cpp").write_text(KERNEL)
     said = kernelwright("profile", task, "k.cpp", evaluator=ScriptedEvaluator(outcomes=("measured",)))
