@@ -267,6 +267,24 @@ def test_a_kernel_that_was_interpreted_says_on_what_and_claims_no_time(kernelwri
     assert "no time is claimed" not in said.out
 
 
+def test_where_there_are_several_outputs_each_case_names_its_own(kernelwright, task, tmp_path):
+    (tmp_path / "k.cpp").write_text(KERNEL)
+
+    class TwoOutputs(Judges):
+        async def evaluate(self, task, candidate, effort="search"):
+            found = sample_evaluation("measured")
+            (case,) = found.accuracy.cases
+            cases = tuple(case.model_copy(update={"distribution": "times 3", "output": n}) for n in (0, 1))
+            return found.model_copy(update={"accuracy": found.accuracy.model_copy(update={"cases": cases})})
+
+    said = kernelwright("check", task, "k.cpp", evaluator=TwoOutputs(outcomes=("measured",)))
+    assert [line.split(":")[0].split(maxsplit=1)[1] for line in said.out.splitlines() if line.startswith("case")] == [
+        "times 3, output 0", "times 3, output 1"
+    ]  # fmt: skip
+    said = kernelwright("check", task, "k.cpp", evaluator=Judges(outcomes=("measured",)))
+    assert "output 0" not in said.out
+
+
 def test_profile_shows_a_table_and_what_holds_the_kernel_back(kernelwright, task, tmp_path):
     (tmp_path / "k.cpp").write_text(KERNEL)
     said = kernelwright("profile", task, "k.cpp", evaluator=ScriptedEvaluator(outcomes=("measured",)))

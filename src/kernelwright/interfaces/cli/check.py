@@ -120,6 +120,4 @@ def _show(summary: "api.CheckSummary") -> None:
     if summary.numerics is not None:
         OUTPUT.print(f"numerics          {escape(plain(summary.numerics.words))}")
     for case in summary.errors:
-        OUTPUT.print(
-            f"case              {escape(case.distribution)}: error {case.error:.3g}, allowed {case.allowed:.3g}"
-        )
+        OUTPUT.print(f"case              {escape(case.named)}: error {case.error:.3g}, allowed {case.allowed:.3g}")
