@@ -32,6 +32,9 @@ _ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|\[\[[^\]
 LAUNCH = re.compile(r"^[ \t]*(?:static[ \t]+|inline[ \t]+)*void[ \t]+launch[ \t]*\(", re.MULTILINE)
 """Host code that is read as a launch plan."""
 _BLOCK = re.compile(r'extern\s*"C"\s*\{')
+_POINTER = re.compile(r"[\w: ]*\w ?(?:\*[\w *]*(?:\[\w*\])?|\[\w*\])")
+"""One parameter that is a pointer, without templates and macros with arguments."""
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*)$", re.MULTILINE)
 _FUNCTION = re.compile(r"(?<![\w\s*])([\w\s*]++)\([^(){};]*\)\s*\{")
 
 
@@ -121,6 +124,24 @@ class Language(_Data):
         blocks = [_outline(code[opening.end() :]) for opening in islice(_BLOCK.finditer(code), MOST_BLOCKS)]
         found = [*_EXTERN.findall(code), *(function for block in blocks for function in _functions(block))]
         return sorted({name for before, name in found if not re.search(r"__(?:global|device)__", before)})
+
+    def pointers(self, source: str, entry: str) -> int | None:
+        """How many pointers a function takes before the last argument; None where the text does not say so for certain."""
+        code = _ATTRIBUTE.sub(" ", COMMENTS["c"].sub(" ", source))
+        definition = rf"\b{re.escape(entry)}\s*\(([^()]*)\)\s*(?:noexcept\s*)?\{{"
+        found = {self._counted(listed, code) for listed in re.findall(definition, code)}
+        renamed = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{re.escape(entry)}\b", code, re.MULTILINE)
+        return found.pop() if len(found) == 1 and not renamed else None
+
+    def _counted(self, listed: str, code: str) -> int | None:
+        parts = [" ".join(part.split()) for part in listed.split(",")]
+        if self.last_argument and parts.pop().split(" ")[0] != self.last_argument.split(" ")[0]:
+            return None
+        if parts in ([], [""], ["void"]):
+            return 0
+        words = set(re.findall(r"\w+", listed))
+        several = {name for name, what in _MACRO.findall(code) if "," in what or "\\" in what}
+        return len(parts) if words.isdisjoint(several) and all(map(_POINTER.fullmatch, parts)) else None
 
     def leaves_all(self, source: str) -> bool:
         """Whether nothing in a text computes by itself: it has no kernel of its own."""

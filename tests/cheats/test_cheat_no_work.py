@@ -108,6 +108,22 @@ def test_a_tail_left_out(arms):
     assert "16 of 4096 elements were never written" in caught.evidence
 
 
+@pytest.mark.defence("regimes")
+@pytest.mark.parametrize("left", ["first", "last"])
+def test_an_end_left_out_of_a_long_sum(arms, left):
+    """Eight of sixteen million elements are less than any rounding, unless they are huge."""
+    begin, end = ("CHEAT ? 8 : 0", "1L << 24") if left == "first" else ("0", "(1L << 24) - (CHEAT ? 8 : 0)")
+    source = f"""
+    extern "C" void kernel(const float* x, float* out) {{
+        double total = 0;
+        for (long i = {begin}; i < {end}; ++i) total += double(x[i]) * x[i];
+        *out = float(total);
+    }}
+    """
+    _, caught, _ = arms(source, "energy", also=("timed_outputs",))
+    assert (caught.outcome, caught.because, caught.case) == ("incorrect", "value", "huge ends")
+
+
 @pytest.mark.defence("guard")
 def test_a_write_behind_the_end(arms):
     source = """

@@ -135,3 +135,44 @@ def test_a_module_may_compute_by_other_means(text):
 def test_a_bad_escape_in_a_string_is_no_matter(recwarn):
     assert python_code("x = '\\d'  # load_inline") == "x = ''"
     assert not recwarn
+
+
+@pytest.mark.parametrize(
+    ("parameters", "count"),
+    [
+        ("const float* x, const float *__restrict__ y, float* out", 3),
+        ("const float* /* a, b */ x,\n  float* out // c, d\n", 2),
+        ("[[maybe_unused]] const std::uint16_t* x, float out[], void* const workspace", 3),
+        ("float*", 1),
+        ("", 0),
+        ("void", 0),
+        # Nothing of these is certain.
+        ("const float* x, int n", None),
+        ("const float& x, float* out", None),
+        ("TWO y, float* out", None),
+        ("TWO* y, float* out", None),
+        ("const std::array<float, 2>* x, float* out", None),
+        ("float (*f)(float), float* out", None),
+        ("\n#if N\nconst float* x,\n#endif\nfloat* out", None),
+    ],
+)
+def test_pointers_of_a_function_are_counted_where_the_text_says_how_many(parameters, count):
+    before = "#define TWO const float* x, const float*\n// void kernel(float* a) {}\n"
+    source = f'{before}extern "C" void kernel({parameters}) {{ other(1, 2); }}\nstatic void other(int a, int b) {{}}\n'
+    assert language("cpp").pointers(source, "kernel") == count
+
+
+def test_two_definitions_must_agree_and_a_declaration_is_none():
+    first, second = "void kernel(float* a, float* b) {}", "void kernel(float* a) {}"
+    cpp = language("cpp")
+    assert cpp.pointers(f"#if A\n{first}\n#else\n{first}\n#endif", "kernel") == 2
+    assert cpp.pointers(f"#if A\n{first}\n#else\n{second}\n#endif", "kernel") is None
+    assert cpp.pointers(first.replace("{}", ";") + second, "kernel") == 1
+    assert cpp.pointers(f"#define kernel other\n{first}", "kernel") is None
+    assert cpp.pointers(first, "other") is None
+
+
+def test_a_stream_is_no_pointer_to_a_tensor():
+    host = language("cuda_host")
+    assert host.pointers("void kernel(const float* x, float* out, cudaStream_t stream) {}", "kernel") == 2
+    assert host.pointers("void kernel(const float* x, float* out, void* stream) {}", "kernel") is None

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from pathlib import Path
 
 from kernelwright.engine.events import Phase
 from kernelwright.engine.receipts.claims import issue
@@ -20,6 +21,7 @@ from kernelwright.records.receipt import Claim
 from kernelwright.records.task import Target, TaskSource
 from kernelwright.tasks.files import read_text
 from kernelwright.tasks.kernel_file import read_kernel
+from kernelwright.tasks.module_names import made, surely_lacks
 from kernelwright.tasks.table import read_task
 
 
@@ -113,7 +115,26 @@ def _kernel(request: CheckRequest | ProfileRequest, kind: str) -> Candidate:
     """The kernel in the file, for a kind of device; out of a drop-in that `-o` wrote, as it was judged."""
     path = request.kernel
     exported = unwrap(read_text(path, "kernel")) if path.suffix == ".py" else None
-    return exported or read_kernel(path, request.entry, request.workspace_bytes, kind)
+    if exported is not None:
+        return exported
+    found = read_kernel(path, request.entry, request.workspace_bytes, kind)
+    if language(found.language).form == "module":
+        _must_define(path, found)
+    return found
+
+
+def _must_define(path: Path, candidate: Candidate) -> None:
+    """A module must have what it is judged by. Only what is certain is refused; the rest is seen when it is imported.
+
+    Raises:
+        UsageError: it has no such thing.
+    """
+    entry, usual = candidate.entry, language(candidate.language).entry
+    # A text whose only model is called as the reference's means that one.
+    if surely_lacks(candidate.source, {entry, "Model"} if entry == usual else {entry}):
+        has = f"it defines {', '.join(names)}" if (names := made(candidate.source)) else "it defines nothing"
+        other = "" if entry != usual or not names else f": call it {usual}, or name it with --entry"
+        raise UsageError(f"{path.name} defines no class {entry}; {has}{other}")
 
 
 def _target_for(name: str | None, written: str, place: Place | None = None) -> Target:

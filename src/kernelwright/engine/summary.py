@@ -115,6 +115,8 @@ class CheckSummary(Figures):
     """One sentence; empty for a kernel that is right."""
     errors: tuple[CaseError, ...]
     """Each case against fp64."""
+    how: str = ""
+    """On what it was found right where it was not timed: an interpreter, and its shapes. Empty where it was timed."""
     own_kernels: int | None
     """Kernels of its own that it launches; None where it was not told."""
     own_share: float | None
@@ -230,6 +232,7 @@ def check_of(task: Task, environment: Environment, candidate: Candidate, evaluat
         right=is_right(evaluation),
         reason=reason_of(evaluation),
         errors=judged.accuracy.cases if judged else (),
+        how=evaluation.how if isinstance(evaluation, Verified) else "",
         own_kernels=own_kernels(candidate, evaluation),
         own_share=audit.own_share if audit else None,
         library_share=evaluation.library_share if isinstance(evaluation, Measured) else None,

@@ -158,6 +158,13 @@ class CaseError(Record):
     reference_error: float
     """What the reference shows at the task's own precision on the same case."""
     allowed: float
+    output: int | None = None
+    """Which of several outputs this is; None of a single one."""
+
+    @property
+    def named(self) -> str:
+        """The case, and where there are several outputs which one, such as `times 3, output 1`."""
+        return self.distribution if self.output is None else f"{self.distribution}, output {self.output}"
 
 
 class Accuracy(Record):

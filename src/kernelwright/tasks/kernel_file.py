@@ -31,6 +31,7 @@ from kernelwright.languages import (
 from kernelwright.records.candidate import Candidate, Recipe, RecipeConstant, RecipeLaunch, RecipeWorkspace, Tunable
 from kernelwright.tasks.files import read_text
 from kernelwright.tasks.launch_function import read_launch
+from kernelwright.tasks.module_names import made
 
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+\(?(-?\d+)\)?[ \t]*$"
@@ -274,7 +275,7 @@ def parse_kernel(
             recipe=plan.recipe,
         )
     if entry is not None and not re.search(rf"\b{re.escape(entry)}\b", source):
-        named = ", ".join(found.functions(source)) if found.form == "function" else found.entry
+        named = ", ".join(found.functions(source) if found.form == "function" else made(source))
         raise UsageError(
             f"--entry {entry}: there is no such name in it; it defines {named or 'nothing that can be called'}"
         )

@@ -235,6 +235,56 @@ def test_check_takes_the_target_from_the_language(kernelwright, task, tmp_path, 
     assert kernelwright("check", task, "k.py", "--json").json["target"]["arch"] == "sm_90"
 
 
+def test_a_module_without_its_class_is_told_before_anything_is_admitted(kernelwright, task, tmp_path):
+    (tmp_path / "noname.py").write_text("class fast: ...\n")
+    evaluator = ScriptedEvaluator(breaks=0)
+    for verb in ("check", "profile"):
+        said = kernelwright(verb, task, "noname.py", evaluator=evaluator)
+        assert said.code == 2
+        assert "noname.py defines no class ModelNew; it defines fast" in " ".join(said.err.split())
+        assert "admitting" not in said.err
+    assert kernelwright("check", task, "noname.py", "--entry", "fast").code == 0
+    (tmp_path / "noname.py").write_text("from torch import fast\n# slow\nclass other: ...\n")
+    said = kernelwright("check", task, "noname.py", "--entry", "slow")
+    assert "noname.py defines no class slow; it defines other" in " ".join(said.err.split())
+    said = kernelwright("check", task, "noname.py", "--entry", "quick")
+    assert "no such name in it; it defines other" in " ".join(said.err.split())
+
+
+def test_what_is_called_as_the_reference_is_counts_as_its_class(kernelwright, task, tmp_path):
+    (tmp_path / "k.py").write_text("class Model: ...\n")
+    assert kernelwright("check", task, "k.py").code == 0
+
+
+def test_a_kernel_that_was_interpreted_says_on_what_and_claims_no_time(kernelwright, task, tmp_path, monkeypatch):
+    monkeypatch.setattr("kernelwright.engine.target.find_gpu", lambda: None)
+    (tmp_path / "k.py").write_text("import triton\nclass ModelNew: ...\n")
+    said = kernelwright("check", task, "k.py", evaluator=Judges(outcomes=("verified",)))
+    how = sample_evaluation("verified").how
+    assert f"judged by {how}; it never ran on sm_90; no time is claimed" in " ".join(said.out.split())
+    assert kernelwright("check", task, "k.py", "--json", evaluator=Judges(outcomes=("verified",))).json["how"] == how
+    said = kernelwright("check", task, "k.py", evaluator=Judges(outcomes=("measured",)))
+    assert "no time is claimed" not in said.out
+
+
+def test_where_there_are_several_outputs_each_case_names_its_own(kernelwright, task, tmp_path):
+    (tmp_path / "k.cpp").write_text(KERNEL)
+
+    class TwoOutputs(Judges):
+        async def evaluate(self, task, candidate, effort="search"):
+            found = sample_evaluation("measured")
+            (case,) = found.accuracy.cases
+            cases = tuple(case.model_copy(update={"distribution": "times 3", "output": n}) for n in (0, 1))
+            return found.model_copy(update={"accuracy": found.accuracy.model_copy(update={"cases": cases})})
+
+    said = kernelwright("check", task, "k.cpp", evaluator=TwoOutputs(outcomes=("measured",)))
+    assert [line.split(":")[0].split(maxsplit=1)[1] for line in said.out.splitlines() if line.startswith("case")] == [
+        "times 3, output 0", "times 3, output 1"
+    ]  # fmt: skip
+    said = kernelwright("check", task, "k.cpp", evaluator=Judges(outcomes=("measured",)))
+    assert "output 0" not in said.out
+
+
 def test_profile_shows_a_table_and_what_holds_the_kernel_back(kernelwright, task, tmp_path):
     (tmp_path / "k.cpp").write_text(KERNEL)
     said = kernelwright("profile", task, "k.cpp", evaluator=ScriptedEvaluator(outcomes=("measured",)))

@@ -110,7 +110,7 @@ class Scene:
         Raises:
             NotRunError: the reference is not finite there.
         """
-        case = self.case_at(offsets, InputDistribution(name, (), lambda x, spec, generator: None))
+        case = self.case_at(offsets, InputDistribution(name, (), lambda x, spec, generator, number: None))
         if case is None:
             raise NotRunError(f"the reference is not finite ({name})")
         return case
@@ -169,7 +169,8 @@ def _in_turn(scene: Scene, changeable: Sequence[int]) -> str:
     chosen = _each(changeable)
     for number, index in enumerate(chosen):
         # Each in turn above and below zero: what looks at a few elements for a sign takes the others for like them.
-        with _changed(session, index, offsets[index], (number // len(changeable) + index) % 2 == 1) as told:
+        place = _place(session.tensors[index].numel, number // len(changeable), len(chosen) // len(changeable))
+        with _changed(session, index, offsets[index], place, (number // len(changeable) + index) % 2 == 1) as told:
             case = scene.case_at(offsets, REPLACED)
             if case is None:
                 left_out += 1
@@ -190,14 +191,28 @@ def _each(changeable: Sequence[int]) -> list[int]:
     return list(itertools.islice(itertools.cycle(changeable), max(PERTURBATIONS, len(changeable))))
 
 
+def _place(count: int, turn: int, turns: int) -> int:
+    """Where a tensor of so many elements changes in one of its turns.
+
+    A loop that stops or begins a few elements off leaves out the ends, which no random place is likely to be. The last one
+    comes twice, for signs alternate.
+    """
+    if turns == 1:
+        return secrets.choice((count - 1, secrets.randbelow(count)))
+    ends = {0: count - 1, 2: 0, 3: count - 1}
+    return ends[turn] if turn in ends else secrets.randbelow(count)
+
+
 def _all_at_once(scene: Scene, constants: Sequence[int]) -> str:
     """Single elements of parameters that are constant, together: what is worked out of them is so once for each process."""
     session, offsets = scene.session, scene.session.cases[0].offsets
     chosen = _each(constants)
+    turns = len(chosen) // len(constants)
+    places = [_place(session.tensors[index].numel, n // len(constants), turns) for n, index in enumerate(chosen)]
     with ExitStack() as held:
         told = [
-            held.enter_context(_changed(session, index, offsets[index], number % 2 == 1))
-            for number, index in enumerate(chosen)
+            held.enter_context(_changed(session, index, offsets[index], place, number % 2 == 1))
+            for number, (index, place) in enumerate(zip(chosen, places, strict=True))
         ]
         case = scene.case_at(offsets, REPLACED)
         if case is None:
@@ -325,11 +340,10 @@ def _changeable(spec: TensorSpec) -> bool:
 
 
 @contextmanager
-def _changed(session: Session, index: int, offset: int, negative: bool) -> Iterator[str]:
-    """Change one random element of a tensor, for a while, below zero where it may be; gives the change in words."""
+def _changed(session: Session, index: int, offset: int, where: int, negative: bool) -> Iterator[str]:
+    """Change one element of a tensor, for a while, below zero where it may be; gives the change in words."""
     spec = session.tensors[index]
     flat = session.view(index, offset).view(-1)
-    where = secrets.randbelow(spec.numel)
     before = flat[where].clone()
     flat[where] = after = _other(before, spec, negative)
     session.memory.settle()
@@ -349,7 +363,7 @@ def _other(value: torch.Tensor, spec: TensorSpec, negative: bool) -> torch.Tenso
         return value
     if negative and spec.domain is Domain.REAL:
         return float8.stored(-8 - value.float().abs() * 8, value.dtype)
-    return float8.stored(value.float() * 8 + 8, value.dtype)
+    return float8.stored(value.float().abs() * 8 + 8, value.dtype)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from kernelwright.evaluate.backends.table import Backends
 from kernelwright.evaluate.pipeline import admit, baselines, lowering
 from kernelwright.evaluate.pipeline.evaluate import build_candidate, evaluate_candidate, unheld
 from kernelwright.evaluate.pipeline.examine import examine
+from kernelwright.evaluate.pipeline.signature import other_arguments
 from kernelwright.evaluate.pipeline.yardstick import yardstick
 from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
@@ -117,7 +118,7 @@ class EvaluationService:
     def evaluate(self, task: Task, candidate: Candidate, policy: Policy, effort: Effort) -> Evaluation:
         """Evaluate one candidate; a final meets inputs that were drawn for it. Safe to call from several threads."""
         backend = self.backend(task.target)
-        if (refused := _untaken(backend, task.target, candidate)) is not None:
+        if (refused := _untaken(backend, task, candidate)) is not None:
             return refused
         trial = self._trial(task, candidate, policy, effort)
         self._note_what_takes_long(trial, backend)
@@ -130,14 +131,14 @@ class EvaluationService:
     def build(self, task: Task, candidate: Candidate, policy: Policy) -> Evaluation:
         """What the compiler says of a candidate: `Compiled`, or why not. Safe to call from several threads."""
         backend = self.backend(task.target)
-        if (refused := _untaken(backend, task.target, candidate)) is not None:
+        if (refused := _untaken(backend, task, candidate)) is not None:
             return refused
         return build_candidate(self._trial(task, candidate, policy), backend)
 
     def replay(self, task: Task, candidate: Candidate, policy: Policy, seeds: Sequence[int]) -> Evaluation:
         """Right or wrong on the cases of these seeds, or of new secret ones where none are named: no time is taken."""
         backend = self.backend(task.target)
-        if (refused := _untaken(backend, task.target, candidate)) is not None:
+        if (refused := _untaken(backend, task, candidate)) is not None:
             return refused
         self._note("the receipt's seeds: the same inputs again" if seeds else "new inputs, untimed")
         return self._judged(self._trial(task, candidate, policy, "replay", seeds), backend)
@@ -371,9 +372,9 @@ def _keeps_baselines(backend: Backend, policy: Policy) -> bool:
     return kept and policy.cached_baselines and not policy.disabled
 
 
-def _untaken(backend: Backend, target: Target, candidate: Candidate) -> Refused | None:
-    """Why a candidate in this language is not for this target."""
+def _untaken(backend: Backend, task: Task, candidate: Candidate) -> Refused | None:
+    """Why a candidate in this language is not for this target, or one with these arguments not for this task."""
     if candidate.language in backend.languages:
-        return None
+        return other_arguments(task.workload, candidate)
     names = " or ".join(backend.languages)
-    return Refused(reason=f"target {target.name} takes {names} candidates, not {candidate.language}")
+    return Refused(reason=f"target {task.target.name} takes {names} candidates, not {candidate.language}")

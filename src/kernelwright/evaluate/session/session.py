@@ -146,9 +146,7 @@ class Session:
 
     def reduction(self, output: int) -> int:
         """Elements that meet in one element of this output, at most: in the graph's reductions or by size."""
-        largest = max((t.numel for t in self.tensors), default=1)
-        by_size = largest // max(1, self.task.workload.outputs[output].numel)
-        return max(1, by_size, compare.longest_reduction(self.task.graph, self.tensors))
+        return compare.reduction(self.task, output)
 
     def scan(self, output: int) -> int:
         """Elements of the longest scan that this output depends on; zero where there is none."""
@@ -277,7 +275,7 @@ class Session:
             offsets.append(starts[i] + distribution.shift * ITEM_BYTES[spec.dtype])
             into = self.view(i, offsets[i])
             if distributions.keeps(distribution, self.structures[i].how):
-                distributions.apply(distribution, drawn[i], spec, self._generator, into)
+                distributions.apply(distribution, drawn[i], spec, self._generator, into, i)
             else:
                 into.copy_(drawn[i])
         return offsets
@@ -390,5 +388,8 @@ def _shown(one: Observed) -> list[Shown]:
 
 def admitted_regimes(task: Task, policy: Policy) -> list[InputDistribution]:
     """The input distributions that every input's domain admits."""
+    if "regimes" in policy.disabled:
+        return []
     operations, given = [node.op for node in task.graph.nodes], task.workload
-    return [] if "regimes" in policy.disabled else distributions.admitted(given.tensors, operations, given.outputs)
+    longest = max((compare.reduction(task, output) for output in range(len(given.outputs))), default=1)
+    return distributions.admitted(given.tensors, operations, given.outputs, longest)

@@ -195,6 +195,7 @@ def verify_case(trial: Trial, process: CandidateProcess, case: Case, guarded: bo
                 error=min(error, 1e30),
                 reference_error=expected.reference_error,
                 allowed=max(expected.allowed, 1e-30),
+                output=i if len(results) > 1 else None,
             )
         )
         if found_wrong is not None:

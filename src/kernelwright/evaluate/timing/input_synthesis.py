@@ -166,13 +166,20 @@ class FreshInputs:
         flat[where] = self._replaced(flat[where], spec)
 
     def _where(self, spec: TensorSpec) -> torch.Tensor:
+        """Random places, and both ends: a loop that stops or begins a few elements off leaves these out in every call."""
+        ends = torch.tensor((0, spec.numel - 1))
         if spec.domain is not Domain.PROBABILITY:
             # Each once, or one replacement would overwrite another; in any order, for the first is the one below zero.
-            places = torch.randint(spec.numel, (POKES,), generator=self._generator).unique()
+            places = torch.cat((torch.randint(spec.numel, (POKES - 2,), generator=self._generator), ends)).unique()
             return places[torch.randperm(len(places), generator=self._generator)]
         width = spec.shape[-1]
-        rows = torch.randint(spec.numel // width, (POKES // 2,), generator=self._generator).unique()
-        return (rows[:, None] * width + torch.randint(width, (len(rows), 2), generator=self._generator)).view(-1)
+        rows = torch.cat(
+            (torch.randint(spec.numel // width, (POKES // 2 - 2,), generator=self._generator), ends // width)
+        )
+        rows = rows.unique()
+        columns = torch.randint(width, (len(rows), 2), generator=self._generator)
+        columns[0, 0], columns[-1, 1] = ends % width
+        return (rows[:, None] * width + columns).view(-1)
 
     def _replaced(self, values: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
         if spec.domain is Domain.PROBABILITY:

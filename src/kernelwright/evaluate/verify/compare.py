@@ -17,6 +17,7 @@ from kernelwright.evaluate import float8, pieces
 from kernelwright.evaluate.verify import finer, pattern
 from kernelwright.evaluate.verify.finer import ALONG, ANY, LINE, Finer, Lines
 from kernelwright.records.graph import OpGraph, OpNode, Ref
+from kernelwright.records.task import Task
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
 POISON_BYTE = 0xFF
@@ -176,6 +177,14 @@ def floor(spec: TensorSpec, reduction: int, scan: int = 0, in_turn: int = 0) -> 
 def lane(reduction: int) -> int:
     """Elements that one of a dot product's accumulators takes, of so many in all: beside one huge one the others vanish."""
     return min(max(ONE_BY_ONE, reduction // LANES), LONGEST_LANE)
+
+
+def reduction(task: Task, output: int) -> int:
+    """Elements that meet in one element of this output, at most: in the graph's reductions or by size."""
+    tensors = (*task.workload.tensors, *task.workload.parameters)
+    largest = max((t.numel for t in tensors), default=1)
+    by_size = largest // max(1, task.workload.outputs[output].numel)
+    return max(1, by_size, longest_reduction(task.graph, tensors))
 
 
 def longest_reduction(graph: OpGraph, arguments: Sequence[TensorSpec]) -> int:

@@ -13,10 +13,15 @@ from kernelwright.evaluate import float8
 from kernelwright.records.graph import ASSERTING
 from kernelwright.records.tensor import Domain, TensorSpec
 
-Transform = Callable[[torch.Tensor, TensorSpec, torch.Generator], None]
-"""Changes a tensor in its place: there may be no memory for another."""
+Transform = Callable[[torch.Tensor, TensorSpec, torch.Generator, int], None]
+"""Changes a tensor in its place: there may be no memory for another. The last argument is the input's number."""
 PIECE = 1 << 26
 """Elements that are drawn at a time."""
+
+LARGEST = 1e4
+"""What is far above all that is drawn, and in half precision still finite."""
+LONG = 1 << 14
+"""Elements of a reduction in which a single one, of like sign and size as all others, no longer shows."""
 
 SCALABLE = (Domain.REAL, Domain.NON_NEGATIVE)
 
@@ -48,7 +53,7 @@ class InputDistribution:
     @property
     def replaces(self) -> bool:
         """Whether elements get values that were not drawn: one far above all others, or few different ones."""
-        return self.change in (_huge, _integers)
+        return self.change in (_huge, _ends, _integers)
 
     @property
     def moves_zeros(self) -> bool:
@@ -57,14 +62,14 @@ class InputDistribution:
 
 
 def _scaled(factor: float) -> Transform:
-    def scale(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:
+    def scale(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator, number: int) -> None:
         if factor != 1.0:
             x.mul_(factor)
 
     return scale
 
 
-def _small(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:
+def _small(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator, number: int) -> None:
     """One is negative where the domain has signs: what looks at some and takes the rest for like them meets no sign of it."""
     x.mul_(0.01)
     if spec.domain is Domain.REAL:
@@ -73,18 +78,29 @@ def _small(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> Non
         x.view(-1)[where] = torch.minimum(low, -high)
 
 
-def _huge(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:
+def _huge(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator, number: int) -> None:
     where = int(torch.randint(x.numel(), (1,), generator=generator, device=x.device))
-    x.view(-1)[where] = 1e4
+    x.view(-1)[where] = LARGEST
 
 
-def _integers(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:
+def _ends(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator, number: int) -> None:
+    """Each input has its own values, so that they cancel in no difference of two.
+
+    The first one is smaller: what one accumulator takes after it must not vanish beside it, and it must not hide the last
+    one from a maximum.
+    """
+    flat, largest = x.view(-1), LARGEST / (1 + number)
+    flat[0] = largest / 10
+    flat[-1] = largest
+
+
+def _integers(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator, number: int) -> None:
     low = 0 if spec.domain is Domain.NON_NEGATIVE else -4
     for piece in x.view(-1).split(PIECE):
         piece.copy_(torch.randint(low, 5, piece.shape, generator=generator, device=x.device, dtype=torch.int8))
 
 
-def _alike(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:
+def _alike(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator, number: int) -> None:
     """All positions are zero, and what they choose from is larger there."""
     if not spec.floating:
         x.zero_()
@@ -93,7 +109,7 @@ def _alike(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> Non
         x.select(axis, 0).mul_(3.0)
 
 
-def _offset(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> None:
+def _offset(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator, number: int) -> None:
     """By an eighth of its range, so that it stays of its own size, and needs no second copy of it."""
     low, high = x.aminmax()
     x.add_((high - low) / 8)
@@ -108,6 +124,8 @@ ALIKE = InputDistribution("positions alike", (*SCALABLE, Domain.INDEX), _alike)
 """For one number of many choices: the mean of a million of them hardly tells which were made, as long as any are as good."""
 COMMON = InputDistribution("a common offset", (Domain.REAL,), _offset)
 """For one number of several inputs: the mean of what independent rows have in common is next to nothing, at any size."""
+ENDS = InputDistribution("huge ends", SCALABLE, _ends)
+"""For long reductions: a loop that stops short by a few elements leaves out too little to tell, unless they are huge."""
 DISTRIBUTIONS = (
     InputDistribution("times 3", SCALABLE, _scaled(3.0)),
     InputDistribution("times 0.01", SCALABLE, _small),
@@ -118,11 +136,17 @@ DISTRIBUTIONS = (
 
 
 def admitted(
-    inputs: Sequence[TensorSpec], operations: Sequence[str] = (), outputs: Sequence[TensorSpec] = ()
+    inputs: Sequence[TensorSpec],
+    operations: Sequence[str] = (),
+    outputs: Sequence[TensorSpec] = (),
+    longest: int = 1,
 ) -> list[InputDistribution]:
-    """The input distributions that change at least one of these inputs, and the unaligned one where PyTorch bears it."""
+    """The input distributions that change at least one of these inputs, and the unaligned one where PyTorch bears it.
+
+    `longest`: how many elements the longest reduction adds up.
+    """
     within = not ASSERTING.isdisjoint(operations)
-    found = [r for r in DISTRIBUTIONS if not within or r.change is _small]
+    found = [r for r in (*DISTRIBUTIONS, *([ENDS] if longest >= LONG else [])) if not within or r.change is _small]
     found = [r for r in found if any(t.floating and t.domain in r.domains for t in inputs)]
     if _one_of_choices(inputs, outputs):
         found.append(ALIKE)
@@ -149,12 +173,13 @@ def apply(
     spec: TensorSpec,
     generator: torch.Generator,
     into: torch.Tensor | None = None,
+    number: int = 0,
 ) -> torch.Tensor:
-    """One input under an input distribution, written to `into`; nothing else takes memory."""
+    """One input under an input distribution, written to `into`; nothing else takes memory. `number`: which input it is."""
     changed = torch.empty_like(x, memory_format=torch.contiguous_format) if into is None else into
     changed.copy_(x)
     if (spec.floating or distribution is ALIKE) and spec.domain in distribution.domains and x.numel():
-        float8.change(changed, lambda values: distribution.change(values, spec, generator))
+        float8.change(changed, lambda values: distribution.change(values, spec, generator, number))
     return changed
 
 

@@ -7,7 +7,15 @@ import typer
 from rich.markup import escape
 
 from kernelwright.interfaces.cli.console import OUTPUT, watched
-from kernelwright.interfaces.cli.words import figure_lines, plain, state_line, verdict_line, weights_line, work_line
+from kernelwright.interfaces.cli.words import (
+    figure_lines,
+    how_line,
+    plain,
+    state_line,
+    verdict_line,
+    weights_line,
+    work_line,
+)
 
 if TYPE_CHECKING:
     from kernelwright import api
@@ -100,12 +108,16 @@ def check(  # noqa: PLR0913  a flag is a parameter
 def _show(summary: "api.CheckSummary") -> None:
     OUTPUT.print(verdict_line(summary))
     OUTPUT.print(f"task              {escape(summary.task)} on {escape(summary.target.name)}, {escape(summary.device)}")
-    for line in (work_line(summary), weights_line(summary), state_line(summary), *figure_lines(summary)):
+    for line in (
+        how_line(summary),
+        work_line(summary),
+        weights_line(summary),
+        state_line(summary),
+        *figure_lines(summary),
+    ):
         if line:
             OUTPUT.print(line)
     if summary.numerics is not None:
         OUTPUT.print(f"numerics          {escape(plain(summary.numerics.words))}")
     for case in summary.errors:
-        OUTPUT.print(
-            f"case              {escape(case.distribution)}: error {case.error:.3g}, allowed {case.allowed:.3g}"
-        )
+        OUTPUT.print(f"case              {escape(case.named)}: error {case.error:.3g}, allowed {case.allowed:.3g}")

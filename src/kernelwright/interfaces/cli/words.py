@@ -69,6 +69,14 @@ def verdict_line(summary: "CheckSummary") -> str:
     return f"[bold {style}]{summary.outcome}[/]{reason}"
 
 
+def how_line(summary: "CheckSummary") -> str:
+    """On what a kernel was judged that was not timed; empty where it was."""
+    if not summary.how:
+        return ""
+    never = "" if summary.target.present else f"it never ran on {escape(summary.target.name)}; "
+    return f"judged            by {escape(plain(summary.how))}; {never}no time is claimed"
+
+
 def work_line(summary: "CheckSummary") -> str:
     """Who does the work, such as `2 kernels of its own`; empty where nobody could tell."""
     count, share = summary.own_kernels, summary.own_share

@@ -184,7 +184,7 @@ def describe(cases: Sequence[CaseError]) -> str:
         return "No case was judged."
     return (
         f"{passed} of {len(cases)} cases within what is allowed. Closest to its limit: "
-        f"{words.line(worst.distribution)}, error {words.error(worst.error)} of {words.error(worst.allowed)} "
+        f"{words.line(worst.named)}, error {words.error(worst.error)} of {words.error(worst.allowed)} "
         f"allowed; the reference itself shows {words.error(worst.reference_error)}."
     )
 
@@ -217,10 +217,10 @@ def _name(tick: float) -> str:
 def _case(case: CaseError, x: Scale, y: float, room: int) -> list[Markup]:
     middle = y + ROW / 2 - 2
     found = share(case, case.error)
-    told = f"{case.distribution}: error {words.error(case.error)}, allowed {words.error(case.allowed)}"
+    told = f"{case.named}: error {words.error(case.error)}, allowed {words.error(case.allowed)}"
     kind = "err" if found <= 1 else "err over"
     return [
-        svg.text(x.start - 12, middle + 4, words.line(case.distribution, room), "label", "end"),
+        svg.text(x.start - 12, middle + 4, words.line(case.named, room), "label", "end"),
         svg.rule(x.start, middle, x.end, middle, "lane"),
         svg.dot(x(share(case, case.reference_error)), middle, 4.5, "ref"),
         svg.dot(x(found), middle, 4.5, kind, words.line(told)),

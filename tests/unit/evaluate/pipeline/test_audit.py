@@ -16,6 +16,7 @@ from kernelwright.evaluate.pipeline.probes import (
     ProbeFailedError,
     Scene,
     _loaded_again,
+    _place,
     perturbation,
     same_bits,
     two_results,
@@ -74,6 +75,23 @@ class Peeking(Honest):
     def result(self, offsets):
         x = self.session.view(0, offsets[0])
         return x.clamp(min=-6).cumsum(1) if bool((x.flatten()[::16] >= -6).all()) else super().result(offsets)
+
+
+class ShortLoop(Honest):
+    """Takes one element for an ordinary one."""
+
+    place = -1
+
+    def result(self, offsets):
+        x = self.session.view(0, offsets[0]).clone()
+        x.view(-1)[self.place].clamp_(-6, 6)
+        return x.cumsum(1)
+
+
+class LateLoop(ShortLoop):
+    """The same of the first."""
+
+    place = 0
 
 
 class Racing(Honest):
@@ -201,12 +219,21 @@ def test_last_bits_may_differ_from_run_to_run(trial):
         (LastOne, "shared_results"),
         (Blunt, "perturbation"),
         (Peeking, "perturbation"),
+        (ShortLoop, "perturbation"),
+        (LateLoop, "perturbation"),
     ],
 )
 def test_what_is_right_for_the_wrong_reason_is_found_out(trial, subject, because):
     found = judged(trial, subject)
     assert (found.outcome, found.because) == ("incorrect", because)
     assert found.evidence
+
+
+def test_both_ends_of_a_tensor_change_among_others_and_where_it_has_one_turn_the_last_does_half_of_the_time():
+    assert [_place(1 << 40, turn, 4) for turn in (0, 2, 3)] == [(1 << 40) - 1, 0, (1 << 40) - 1]
+    assert len({_place(1 << 40, turn, 8) for turn in range(8)}) == 7
+    found = [_place(1 << 40, 0, 1) == (1 << 40) - 1 for _ in range(100)]
+    assert 10 < sum(found) < 90
 
 
 # --- instruments that only a GPU has ------------------------------------------------------------------------------

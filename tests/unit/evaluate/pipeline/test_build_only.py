@@ -48,9 +48,20 @@ def test_what_would_crash_is_built_all_the_same(service):
 
 
 def test_what_the_compiler_refuses_comes_back_in_its_words(service):
-    found = built(service, cpu(), language="cpp", source='extern "C" void kernel() { missing(); }', entry="kernel")
+    source = 'extern "C" void kernel(const float* x, float* y) { missing(); }'
+    found = built(service, cpu(), language="cpp", source=source, entry="kernel")
     assert isinstance(found, BuildFailed)
     assert "missing" in found.log
+
+
+def test_another_number_of_pointers_than_the_tasks_is_refused(service):
+    source = 'extern "C" void kernel(float* y) { missing(); }'
+    found = built(service, cpu(), language="cpp", source=source, entry="kernel")
+    assert found == Refused(reason="kernel takes 1 pointer, the task hands over 2: x, out")
+    assert found == service.evaluate(
+        service.admit(TaskSource(name="relu", format="kernelbench", source=SOURCE), cpu(), Policy(seeds=2)),
+        Candidate(language="cpp", source=source, entry="kernel"), Policy(seeds=2), "search",
+    )  # fmt: skip
 
 
 def test_another_language_than_the_targets_is_refused(service):

@@ -178,6 +178,22 @@ def test_some_elements_are_replaced_strongly_in_a_challenge_and_only_there(kept)
         assert sum(value > most for value in found) > len(found) / 2 if challenge else max(found) <= most
 
 
+@pytest.mark.parametrize("kind", ["real", "positive", "index", "mask", "probability"])
+def test_both_ends_are_among_what_a_challenge_replaces(kind):
+    pool, kind = Pool(KINDS[kind], kept=ONE), KINDS[kind]
+    for _ in range(20):
+        where = pool.fresh._where(kind).tolist()
+        assert {0, kind.numel - 1} <= set(where)
+        assert max(where) < kind.numel
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (5, 1), (1, 5)])
+def test_small_tensors_have_ends_too(shape):
+    for domain in (Domain.REAL, Domain.PROBABILITY):
+        kind = spec(shape, domain=domain)
+        assert set(Pool(kind, kept=ONE).fresh._where(kind).tolist()) <= set(range(kind.numel))
+
+
 @pytest.mark.parametrize("domain", [Domain.REAL, Domain.NON_NEGATIVE])
 def test_a_challenge_has_one_value_below_zero_where_none_was_drawn(domain):
     pool = Pool(spec((8, 32), domain=domain), kept=MANY)

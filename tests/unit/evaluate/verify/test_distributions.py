@@ -10,6 +10,7 @@ from kernelwright.evaluate.verify.distributions import (
     AS_GIVEN,
     COMMON,
     DISTRIBUTIONS,
+    ENDS,
     UNALIGNED,
     admitted,
     apply,
@@ -158,6 +159,31 @@ def test_one_element_is_huge_and_the_others_are_as_drawn():
     assert changed.max() == 1e4
 
 
+def test_ends_are_huge_where_a_long_reduction_would_hide_that_they_are_left_out():
+    assert ENDS in admitted([spec()], longest=10_000_003)
+    assert ENDS not in admitted([spec()], longest=64)
+    assert ENDS not in admitted([spec(Domain.PROBABILITY)], longest=10_000_003)
+    assert ENDS not in admitted([spec()], ["aten.binary_cross_entropy.default"], longest=10_000_003)
+    assert ENDS.replaces
+    assert not keeps(ENDS, "aligned")
+
+
+def test_both_ends_are_huge_the_last_more_so_and_the_others_as_drawn():
+    x = drawn(Domain.REAL)
+    changed = apply(ENDS, x, spec(), seeded())
+    assert (changed != x).nonzero().tolist() == [[0, 0], [3, 15]]
+    assert (float(changed[0, 0]), float(changed[-1, -1])) == (1e3, 1e4)
+
+
+@pytest.mark.parametrize("left_out", [0, -1])
+def test_an_end_that_is_left_out_shows_in_the_mean_of_many_squared_differences(left_out):
+    count = 1 << 22
+    inputs = [torch.randn(count, generator=seeded(n)) for n in range(2)]
+    ends = [apply(ENDS, x, spec(shape=(count,)), seeded(), number=n) for n, x in enumerate(inputs)]
+    squares = (ends[0] - ends[1]).double().square()
+    assert float(squares[left_out] / squares.sum()) > 1e-3
+
+
 @pytest.mark.parametrize(("domain", "low"), [(Domain.REAL, -4), (Domain.NON_NEGATIVE, 0)])
 def test_small_integers_are_small_integers(domain, low):
     shape = (64, 64)
@@ -165,7 +191,7 @@ def test_small_integers_are_small_integers(domain, low):
     assert set(changed.flatten().tolist()) == set(range(low, 5))
 
 
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda r: r.name)
+@pytest.mark.parametrize("distribution", [*DISTRIBUTIONS, ENDS], ids=lambda r: r.name)
 @pytest.mark.parametrize("domain", [Domain.REAL, Domain.NON_NEGATIVE], ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
 def test_shape_dtype_domain_and_the_drawn_tensor_are_kept(distribution, domain, dtype):
@@ -180,7 +206,7 @@ def test_shape_dtype_domain_and_the_drawn_tensor_are_kept(distribution, domain, 
         assert bool((changed >= 0).all())
 
 
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda r: r.name)
+@pytest.mark.parametrize("distribution", [*DISTRIBUTIONS, ENDS], ids=lambda r: r.name)
 def test_scalars_and_empty_tensors_have_regimes_too(distribution):
     assert apply(distribution, torch.tensor(2.0), spec(shape=()), seeded()).shape == ()
     assert apply(distribution, torch.empty(0, 3), spec(shape=(0, 3)), seeded()).numel() == 0
