@@ -51,7 +51,8 @@ async def begin(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResul
     """A new run, from its task's admission to its end.
 
     Raises:
-        KernelwrightError: it could not begin, or its folder cannot be written.
+        KernelwrightError: it could not begin, or its folder cannot be written, or nobody could write a first kernel: nothing
+            of it is left then.
     """
     settled = settle(request)
     async with _opened(settled.config, suppliers) as parts:
@@ -60,7 +61,11 @@ async def begin(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResul
         if expected := forecast(settled.config, card.task):
             suppliers.listener(Phase(text=expected))
         with closing(create_run(request.runs / card.id, card, settled.config, parts.states)) as store:
-            return await play(store, settled.config, parts, suppliers)
+            result = await play(store, settled.config, parts, suppliers)
+            if isinstance(result.error, ProposeError) and not store.attempts() and not store.messages():
+                store.discard()
+                raise result.error
+            return result
 
 
 async def go_on(folder: Path, suppliers: Suppliers) -> OptimizeResult:

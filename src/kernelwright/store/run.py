@@ -8,6 +8,7 @@ one.
 """
 
 import json
+import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -177,6 +178,11 @@ class RunStore:
     def close(self) -> None:
         """Close the file; a writer's lock ends with it."""
         self._database.close()
+
+    def discard(self) -> None:
+        """Close the file and remove the folder: of a run that came to nothing."""
+        self.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _bodies(self, table: str) -> list[str]:
         return [str(body) for (body,) in self._database.read(f"SELECT body FROM {table} ORDER BY rowid")]

@@ -155,6 +155,17 @@ def test_what_the_author_cannot_write_is_said_before_anything_is_measured(kernel
     assert not (tmp_path / "runs").exists()
 
 
+def test_what_is_known_only_after_asking_the_compiler_leaves_no_run_either(kernelwright, task, tmp_path):
+    proposer = ScriptedProposer(error=ProposeError("author: no fft; inductor: it calls PyTorch"))
+    said = kernelwright("optimize", task, *CPU, "--json", proposer=proposer)
+    assert (said.code, said.out) == (7, "")
+    assert "error: author: no fft; inductor: it calls PyTorch" in said.err
+    assert f"kernelwright optimize {task} --target cpu --model openai:NAME" in said.err
+    assert f"kernelwright check {task} KERNEL --target cpu" in said.err
+    assert list((tmp_path / "runs").iterdir()) == []
+    assert "resume" not in said.err + kernelwright("runs").out
+
+
 def test_the_author_refuses_a_language_that_it_does_not_write(kernelwright, task):
     said = kernelwright("optimize", task, "--target", "sm_90", "--language", "cuda", proposer=Author())
     assert said.code == 7
