@@ -320,7 +320,7 @@ def test_state_dict_keys_become_attributes(key, text):
     ("source", "words"),
     [
         ("def broken(", "does not parse"),
-        ("x = 1", "no class 'Model'"),
+        ("x = 1", "neither a class 'Model'"),
         (SOURCE.replace("SCALE", "TAKES"), "TAKES"),
     ],
 )
