@@ -77,6 +77,7 @@ from kernelwright.knowledge.library import card_words
 from kernelwright.knowledge.retrieval import Context, Hit, search
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.attempt import Attempt
+from kernelwright.records.base import complaint
 from kernelwright.records.check import Check
 from kernelwright.records.feedback import Bottleneck
 from kernelwright.records.policy import Policy
@@ -395,7 +396,7 @@ def find_techniques(query: str, where: Mapping[str, object], bottleneck: str, li
         context = Context.model_validate(where)
     except ValidationError as error:
         fault = error.errors()[0]
-        raise UsageError(f"{fault['loc'][0]}: {fault['msg']}") from None
+        raise UsageError(f"{fault['loc'][0]}: {complaint(fault)}") from None
     return search(query, context, cast("Bottleneck", bottleneck), limit)
 
 

@@ -21,7 +21,7 @@ from kernelwright.models.small import NAME as SMALL
 from kernelwright.pages import page
 from kernelwright.propose.llm.render import TRAINED
 from kernelwright.propose.team import TOGETHER
-from kernelwright.records.base import Record
+from kernelwright.records.base import Record, complaint
 from kernelwright.records.names import KindName, LanguageName
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskLimits
@@ -205,7 +205,7 @@ def load_config(file: Path | None, flags: Settings) -> RunConfig:
 
 
 def _said(fault: "ErrorDetails") -> str:
-    return "there is no such setting" if fault["type"] == "extra_forbidden" else fault["msg"]
+    return "there is no such setting" if fault["type"] == "extra_forbidden" else complaint(fault)
 
 
 def wished(config: RunConfig, limits: TaskLimits, kind: KindName) -> RunConfig:

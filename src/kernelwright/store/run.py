@@ -18,7 +18,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from kernelwright.errors import StoreError
 from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
-from kernelwright.records.base import Record
+from kernelwright.records.base import Record, complaint
 from kernelwright.records.evaluation import EVALUATION, Evaluation
 from kernelwright.records.run import Message, Outcome, RunCard, state_id
 from kernelwright.store.database import Database
@@ -199,5 +199,5 @@ class RunStore:
         except ValidationError as error:
             raise StoreError(
                 f"the run at {self.folder} holds a row that this version of kernelwright cannot read "
-                f"({error.errors()[0]['msg']}): use the version that wrote it, or start a new run"
+                f"({complaint(error.errors()[0])}): use the version that wrote it, or start a new run"
             ) from error

@@ -104,6 +104,7 @@ def test_bad_input_is_one_message_and_its_exit_code(kernelwright, task, tmp_path
     assert words in said.err.replace("\n", " ")
     assert said.out == ""
     assert "Traceback" not in said.err
+    assert "Value error" not in said.err
 
 
 def test_a_broken_referee_keeps_the_run_and_says_how_to_go_on(kernelwright, task, tmp_path):
