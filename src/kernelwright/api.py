@@ -77,15 +77,18 @@ from kernelwright.knowledge.library import card_words
 from kernelwright.knowledge.retrieval import Context, Hit, search
 from kernelwright.models.config import ModelConfig
 from kernelwright.records.attempt import Attempt
+from kernelwright.records.base import complaint
 from kernelwright.records.check import Check
 from kernelwright.records.feedback import Bottleneck
 from kernelwright.records.policy import Policy
+from kernelwright.records.task import TaskSource
 from kernelwright.report.graph_page import FIGURES, render_graph, svg
 from kernelwright.report.overview import present as present_runs
 from kernelwright.search.table import BASELINE, listed, spelled, spellings
 from kernelwright.store.database import FILE
 from kernelwright.store.files import must_be_writable, must_take_folders, write_whole
 from kernelwright.store.run import RunStore
+from kernelwright.tasks.files import split_size, with_size
 from kernelwright.tasks.kernel_file import parse_text, read_kernel
 from kernelwright.tasks.table import read_task
 from kernelwright.train.data.making import DataReport, DataRequest, Revalidation, make_data
@@ -160,6 +163,7 @@ __all__ = [
     "WorkbenchStatus",
     "Writing",
     "admit",
+    "at_size_of",
     "audit",
     "begin",
     "bench",
@@ -199,8 +203,10 @@ __all__ = [
     "revalidate_data",
     "runs_at",
     "show_graph",
+    "source_of",
     "spelled",
     "spellings",
+    "task_file",
     "train",
     "verify",
     "write_whole",
@@ -391,7 +397,7 @@ def find_techniques(query: str, where: Mapping[str, object], bottleneck: str, li
         context = Context.model_validate(where)
     except ValidationError as error:
         fault = error.errors()[0]
-        raise UsageError(f"{fault['loc'][0]}: {fault['msg']}") from None
+        raise UsageError(f"{fault['loc'][0]}: {complaint(fault)}") from None
     return search(query, context, cast("Bottleneck", bottleneck), limit)
 
 
@@ -408,6 +414,26 @@ def best_attempt(folder: Path) -> Attempt | None:
     """
     with closing(RunStore.open(folder)) as store:
         return speaker(store.attempts(), store.outcome())
+
+
+def source_of(folder: Path) -> TaskSource:
+    """The task of a stored run, as its author wrote it.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    with closing(RunStore.open(folder)) as store:
+        return store.card.task.source
+
+
+def task_file(task: Path) -> Path:
+    """The file of a task's path, which may name a size too."""
+    return split_size(task).file
+
+
+def at_size_of(file: Path, task: str) -> Path:
+    """The path of a file at the size that a task's name has, if it has one."""
+    return with_size(file, split_size(Path(task)).size)
 
 
 def list_runs(runs: Path) -> list[RunSummary | UnreadableRun]:

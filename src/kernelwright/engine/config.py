@@ -22,7 +22,7 @@ from kernelwright.models.small import NAME as SMALL
 from kernelwright.pages import page
 from kernelwright.propose.llm.render import TRAINED
 from kernelwright.propose.team import TOGETHER
-from kernelwright.records.base import Record
+from kernelwright.records.base import Record, complaint
 from kernelwright.records.names import KindName, LanguageName
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskLimits
@@ -207,7 +207,7 @@ def load_config(file: Path | None, flags: Settings, given: str = "the flags") ->
 
 def _said(fault: "ErrorDetails") -> str:
     if fault["type"] != "extra_forbidden":
-        return fault["msg"]
+        return complaint(fault)
     *owners, name = map(str, fault["loc"])
     return f"there is no such setting{nearest(name, _settings_of(owners))}"
 

@@ -37,7 +37,7 @@ from kernelwright.models.config import ModelConfig
 from kernelwright.models.table import ChatModel, make_model
 from kernelwright.propose.llm.trajectory import Ask, reason, relabel
 from kernelwright.records.attempt import Attempt
-from kernelwright.records.base import Record
+from kernelwright.records.base import Record, complaint
 from kernelwright.records.evaluation import Evaluation, Measured, is_right, speedup_over_eager
 from kernelwright.records.measure import Timing
 from kernelwright.records.task import TaskSource
@@ -236,7 +236,7 @@ async def _gathered(
             try:
                 found.append(await _reasoned(path, request, evaluator, router.model("coder").reply))
             except (TaskError, UsageError, ValidationError) as error:
-                reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+                reason = complaint(error.errors()[0]) if isinstance(error, ValidationError) else str(error)
                 dropped.append(f"{path}: {reason}")
     finally:
         await router.close()
@@ -301,7 +301,7 @@ def _of_file(path: Path, dropped: list[str]) -> Iterator[Source]:
         try:
             yield _written(entry, path)
         except (KernelwrightError, ValidationError, KeyError, TypeError) as error:
-            reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+            reason = complaint(error.errors()[0]) if isinstance(error, ValidationError) else str(error)
             dropped.append(f"{path}, trajectory {number}: {reason}")
 
 

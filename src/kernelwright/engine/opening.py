@@ -19,6 +19,7 @@ from kernelwright.models.small import LANGUAGE
 from kernelwright.models.small import NAME as SMALL
 from kernelwright.propose.proposer import Informed, Proposer, Selective
 from kernelwright.propose.team import TOGETHER
+from kernelwright.records.base import complaint
 from kernelwright.records.measure import Yardstick
 from kernelwright.records.run import Environment, RunCard
 from kernelwright.records.task import Target, Task, TaskSource
@@ -149,7 +150,7 @@ def config_of(card: RunCard) -> RunConfig:
         fault = error.errors()[0]
         where = ".".join(str(part) for part in fault["loc"])
         raise StoreError(
-            f"run {card.id} has a configuration of another version ({where}: {fault['msg']}): "
+            f"run {card.id} has a configuration of another version ({where}: {complaint(fault)}): "
             "use the version that began the run, or start a new one"
         ) from None
 

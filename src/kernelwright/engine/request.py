@@ -14,7 +14,7 @@ from kernelwright.records.task import TaskSource
 INTERRUPTED = 130
 NOTHING_RIGHT = 1
 PYTORCH_STAYS = 11
-"""The best right kernel is not faster than eager beyond noise, so nothing was written."""
+"""The best right kernel is not surely faster than eager by what was asked for, so nothing was written."""
 
 
 @dataclass(frozen=True)

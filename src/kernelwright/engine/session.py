@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernelwright.engine.config import RunConfig, colleagues, wished
-from kernelwright.engine.events import Phase, Started, Warned
+from kernelwright.engine.events import Listener, Phase, Started, Warned
 from kernelwright.engine.gateway.meter import forecast
 from kernelwright.engine.gateway.router import open_router
 from kernelwright.engine.opening import (
@@ -29,7 +29,8 @@ from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.tuning import recalled
 from kernelwright.errors import ProposeError, StoreError
 from kernelwright.evaluate.evaluator import Evaluator
-from kernelwright.export.model_new import chosen, unwrap
+from kernelwright.export.model_new import chosen, unwrap, why_none
+from kernelwright.languages import names_for
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.task import Task
 from kernelwright.report import html, overview
@@ -51,7 +52,8 @@ async def begin(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResul
     """A new run, from its task's admission to its end.
 
     Raises:
-        KernelwrightError: it could not begin, or its folder cannot be written.
+        KernelwrightError: it could not begin, or its folder cannot be written, or nobody could write a first kernel: nothing
+            of it is left then.
     """
     settled = settle(request)
     async with _opened(settled.config, suppliers) as parts:
@@ -59,8 +61,20 @@ async def begin(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResul
         card = recalled(card, settled.config, parts.proposer, parts.tuning)
         if expected := forecast(settled.config, card.task):
             suppliers.listener(Phase(text=expected))
+        _say_if_no_drop_in(card.task, settled.config, suppliers.listener)
         with closing(create_run(request.runs / card.id, card, settled.config, parts.states)) as store:
-            return await play(store, settled.config, parts, suppliers)
+            result = await play(store, settled.config, parts, suppliers)
+            if isinstance(result.error, ProposeError) and not store.attempts() and not store.messages():
+                store.discard()
+                raise result.error
+            return result
+
+
+def _say_if_no_drop_in(task: Task, config: RunConfig, listener: Listener) -> None:
+    """What is known before the search is not kept until its end."""
+    written = config.language or names_for(task.target.kind)[0]
+    if why := why_none(task, written):
+        listener(Warned(text=f"a {written} kernel of this task can be no drop-in and is left as it is judged: {why}"))
 
 
 async def go_on(folder: Path, suppliers: Suppliers) -> OptimizeResult:

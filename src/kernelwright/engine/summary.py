@@ -84,7 +84,7 @@ class RunSummary(Record):
     """Attempts that were timed while the machine was busy with other work."""
     best: BestKernel | None
     pytorch_stays: bool = False
-    """The best is not faster than eager beyond noise: it is shown, and not written as a drop-in."""
+    """The best is not surely faster than eager by what was asked for: it is shown, and not written as a drop-in."""
     models: tuple[Spending, ...] = ()
     """Calls, tokens and money by role; empty without a model."""
     stopped: str

@@ -16,6 +16,7 @@ from kernelwright.export.drop_in import GUARD_IMPORTS, drop_in, guarded, part
 from kernelwright.export.reference import Reference, merged_imports, reference
 from kernelwright.languages import language
 from kernelwright.records.candidate import Candidate, Define
+from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import TensorSpec
 
@@ -59,6 +60,21 @@ def wrap(task: Task, candidate: Candidate) -> str:
         *sections,
     ]
     return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def why_none(task: Task, written: LanguageName) -> str:
+    """Why no kernel in this language can be a drop-in for the task, as far as the task alone tells; empty where one can."""
+    drop_in_as = language(written).drop_in
+    if drop_in_as == "itself":
+        return ""
+    if not drop_in_as:
+        return f"a {written} kernel cannot be written as a ModelNew file yet"
+    try:
+        reference(task.source.source)
+        _check_call(task)
+    except ProposeError as error:
+        return str(error)
+    return ""
 
 
 def unwrap(text: str) -> Candidate | None:

@@ -1,7 +1,7 @@
 """The reference, cut out of a task's text so that a drop-in can carry it along.
 
-It keeps what `Model` and `get_init_inputs` need, and statements that define nothing (a setting of torch). The text is
-parsed and never run.
+It keeps what `Model` and `get_init_inputs` need, and statements that define nothing (a setting of torch). A `Model` that is
+a function becomes a class that calls it, since a drop-in inherits from it. The text is parsed and never run.
 """
 
 import ast
@@ -14,6 +14,20 @@ from kernelwright.records.task import Task
 from kernelwright.records.tensor import Scalar
 
 CLASS = "Model"
+AS_CLASS = '''\
+_task_function = Model
+
+
+class Model(torch.nn.Module):
+    """The task's function as a module."""
+
+    def __init__(self, *arguments):
+        super().__init__()
+
+    def forward(self, {signature}):
+        return _task_function({passed})
+'''
+"""What follows a `Model` that is a function."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +54,7 @@ def reference(source: str) -> Reference:
     """Cut the source into the parts that travel.
 
     Raises:
-        ProposeError: it does not parse, or has no class `Model` with a `forward`.
+        ProposeError: it does not parse, or has no `Model` that is a function or a class with a `forward`.
     """
     try:
         tree = ast.parse(source)
@@ -48,13 +62,17 @@ def reference(source: str) -> Reference:
         raise ProposeError(f"the task's source does not parse: {error}") from error
     imports = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
     kept = _needed([n for n in tree.body if n not in imports and not _left_behind(n)])
-    forward = _forward(tree)
+    model = _model(tree, CLASS)
+    forward = _forward(model)
+    signature, passed = _signature(forward), _passed(forward)
+    is_class = isinstance(model, ast.ClassDef)
+    wrapped = "" if is_class else f"\n\n\n{AS_CLASS.format(signature=signature, passed=passed)}".rstrip("\n")
     return Reference(
         imports=tuple(ast.unparse(n) for n in imports),
-        body=_text(source, kept),
+        body=_text(source, kept) + wrapped,
         arguments=tuple(a.arg for a in (*forward.posonlyargs, *forward.args))[1:],
-        signature=_signature(forward),
-        passed=_passed(forward),
+        signature=signature,
+        passed=passed,
         defaults=_defaults(forward),
         names=frozenset().union(*(_defined(n) | _used(n) for n in kept)),
     )
@@ -102,13 +120,30 @@ def _text(source: str, nodes: Sequence[ast.stmt]) -> str:
     return "\n".join(parts).strip("\n")
 
 
-def _forward(tree: ast.Module) -> ast.arguments:
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and node.name == CLASS:
-            for item in node.body:
-                if isinstance(item, ast.FunctionDef) and item.name == "forward":
-                    return item.args
-    raise ProposeError(f"the task's source has no class {CLASS!r} with a method 'forward'")
+def _model(tree: ast.Module, name: str) -> ast.ClassDef | ast.FunctionDef | None:
+    """What the module's top level last gave this name to, also by way of another name."""
+    for node in reversed(tree.body):
+        match node:
+            case ast.ClassDef() | ast.FunctionDef() if node.name == name:
+                return node
+            case ast.Assign(targets=[ast.Name(id=given)], value=ast.Name(id=other)) if given == name:
+                before = tree.body[: tree.body.index(node)]
+                return _model(ast.Module(body=before, type_ignores=[]), other)
+    return None
+
+
+def _forward(model: ast.ClassDef | ast.FunctionDef | None) -> ast.arguments:
+    """The parameters of a call, `self` the first of them."""
+    if isinstance(model, ast.FunctionDef):
+        given = copy.deepcopy(model.args)
+        (given.posonlyargs or given.args).insert(0, ast.arg(arg="self"))
+        return given
+    for item in model.body if model is not None else ():
+        if isinstance(item, ast.FunctionDef) and item.name == "forward":
+            return item.args
+    raise ProposeError(
+        f"the task's source has neither a class {CLASS!r} with a method 'forward' of its own nor a function {CLASS!r}"
+    )
 
 
 def _signature(given: ast.arguments) -> str:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.config import ModelConfig
-from kernelwright.records.base import Record
+from kernelwright.records.base import Record, complaint
 from kernelwright.records.chat import ChatReply, ChatRequest
 from kernelwright.records.run import Message
 
@@ -130,7 +130,7 @@ def read_recorded(path: Path) -> tuple[Recorded, ...]:
         except ValidationError as error:
             if number == len(lines):  # no newline after it
                 break
-            told = error.errors(include_url=False, include_input=False)[0]["msg"]
+            told = complaint(error.errors(include_url=False, include_input=False)[0])
             raise UsageError(
                 f'{path}, line {number}, is no {{"request": …, "reply": …}} of a recorded conversation: {told}'
             ) from None

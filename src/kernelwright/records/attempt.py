@@ -168,8 +168,10 @@ def busy_load(attempt: Attempt) -> Load | None:
 
 
 def beats_eager(attempt: Attempt, least: float) -> bool:
-    """Whether its speedup over eager is surely above `least`; 0 takes even what nothing can be relied on about.
+    """Whether its speedup over eager is surely above `least`: by the lower end, however far the upper one is from it.
 
-    What no clock compared with eager is not held back.
+    A wide interval says little of how much faster a kernel is, and as much as a narrow one of whether it is. 0 takes every
+    kernel. What no clock compared with eager is not held back.
     """
-    return least == 0 or speedup_over_eager(attempt.evaluation) is None or sure_speedup(attempt) > least
+    ratio = speedup_over_eager(attempt.evaluation)
+    return least == 0 or ratio is None or ratio.low > least

@@ -6,9 +6,12 @@ Records are frozen, closed and plain data. Identity is the hash of canonical JSO
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 
 class Record(BaseModel):
@@ -32,3 +35,8 @@ def identity(kind: str, fields: Mapping[str, JsonValue]) -> str:
     """
     text = json.dumps([kind, dict(fields)], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def complaint(fault: "ErrorDetails") -> str:
+    """What is wrong with a value, in the words of whoever checks it, without pydantic's own before them."""
+    return fault["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")

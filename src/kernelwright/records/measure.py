@@ -36,6 +36,11 @@ class Ratio(Record):
         return self.high > BLURRED * self.low
 
     @property
+    def beyond_one(self) -> bool:
+        """Whether both ends are on one side of one."""
+        return self.low > 1 or self.high < 1
+
+    @property
     def sure(self) -> float:
         """What can be relied on: the lower end, and nothing where the interval is blurred."""
         return 0.0 if self.blurred else self.low

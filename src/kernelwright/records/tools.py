@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue, ValidationError
 from kernelwright.errors import UsageError
 from kernelwright.languages import names
 from kernelwright.records.attempt import Attempt, Setting
-from kernelwright.records.base import Record
+from kernelwright.records.base import Record, complaint
 from kernelwright.records.chat import ToolCall, ToolSpec
 from kernelwright.records.evaluation import OUTCOMES, Measured
 from kernelwright.records.feedback import Bottleneck, Feedback, Finding
@@ -262,5 +262,5 @@ def read_arguments(call: ToolCall) -> CodeArguments | SearchArguments:
     try:
         return ARGUMENTS[call.name].model_validate_json(call.arguments.encode("utf-8", "replace"))
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, f['loc']))}: {f['msg']}".lstrip(": ") for f in error.errors()[:5])
+        faults = "; ".join(f"{'.'.join(map(str, f['loc']))}: {complaint(f)}".lstrip(": ") for f in error.errors()[:5])
         raise UsageError(f"the arguments of {call.name} do not fit its schema: {faults}") from None

@@ -55,6 +55,9 @@ def sentence(versus: Versus) -> str:
     name = words.BASELINE[versus.baseline]
     ratio = versus.speedup
     interval = f"{words.percent(ratio.confidence)} interval {words.times(ratio.low)} to {words.times(ratio.high)}"
+    if ratio.blurred and ratio.beyond_one:
+        told = "Faster" if ratio.low > 1 else "Slower"
+        return f"{told} than {name}; by how much is uncertain: {interval}, which is too wide for a figure."
     if ratio.blurred:
         return f"No figure against {name} can be claimed: {interval}, which is too wide."
     if versus.verdict == "inconclusive":
@@ -115,8 +118,7 @@ def _by(card: RunCard, attempt: Attempt) -> str:
 def _why(card: RunCard, final: Attempt) -> str:
     """Why PyTorch stays."""
     eager = speedup_over_eager(final.evaluation)
-    if eager is None or eager.blurred:
-        return "Its interval is too wide to rely on, so no drop-in was written."
+    assert eager is not None  # what was not compared with eager is kept
     return (
         f"A drop-in is written where the lower end of the speedup over eager is above {least_speedup(card.config):g}; "
         f"here it is {words.times(eager.low)}, so none was written."
@@ -169,6 +171,9 @@ def _gain(found: Measured) -> str:
     versus = found.timing.against("eager")
     if versus is None:
         return f"{words.microseconds(found.timing.latency_us)} a call, compared with nothing"
+    if versus.speedup.blurred and versus.speedup.beyond_one:
+        told = "faster" if versus.speedup.low > 1 else "slower"
+        return f"{told} than eager PyTorch, by how much is uncertain ({words.speedup(versus.speedup)})"
     if versus.speedup.blurred:
         return f"no figure can be claimed ({words.speedup(versus.speedup)} eager PyTorch)"
     phrase: dict[Verdict, str] = {

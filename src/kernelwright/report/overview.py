@@ -151,20 +151,26 @@ def present(runs: Sequence[StoredRun]) -> RenderableType:
     for group in by_task(runs):
         card = group.entries[0].run.card
         where = f"{card.task.name} on {card.environment.device.name}, target {card.task.target.name}"
-        parts += [Text(words.line(where), style="bold"), _table(group), Text("")]
+        parts += [Text(words.line(where), style="bold"), _table(group), *_folders(group), Text("")]
     return Group(*parts)
+
+
+def _folders(group: TaskRuns) -> list[Text]:
+    """Each run's folder, on a line that is not broken: to be copied."""
+    named = ((name(n, entry), words.line(entry.run.folder, 4096)) for n, entry in enumerate(group.entries, 1))
+    return [Text(f"{short}  {folder}", style="dim", no_wrap=True, overflow="ignore") for short, folder in named]
 
 
 def _table(group: TaskRuns) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", expand=True)
-    table.add_column("run", overflow="fold", ratio=1)
-    for name in ("call", *BASELINES):
-        table.add_column(name, justify="right", no_wrap=True)
-    for entry in group.entries:
+    table.add_column("run", no_wrap=True, ratio=1)
+    for heading in ("call", *BASELINES):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for number, entry in enumerate(group.entries, 1):
         shown = [v.speedup if (v := entry.against(b)) else None for b in BASELINES]
         ratios = [f"{words.times(r.median)} ({r.low:.2f} to {r.high:.2f})" if r else "-" for r in shown]
         call = words.microseconds(entry.final.timing.latency_us) if entry.final else "-"
-        table.add_row(words.line(entry.run.folder), call, *ratios, style="bold green" if entry is group.best else "")
+        table.add_row(words.line(name(number, entry)), call, *ratios, style="bold green" if entry is group.best else "")
     return table
 
 

@@ -22,6 +22,8 @@ from kernelwright.report.tally import reason
 VERDICT_STYLE: dict[Verdict, str] = {"faster": "bold green", "slower": "bold red", "inconclusive": "bold"}
 SHOWN = 8
 """Attempts in the table; the HTML report has them all."""
+WORDS, EXPLANATION = 400, 4000
+"""Characters of a line that may hold words from outside; of the explanation, which is ours but for why the run stopped."""
 NOTE = 120
 """Characters of a note; they go over two or three lines of a narrow terminal."""
 
@@ -57,7 +59,8 @@ def _role(spent: Spending) -> str:
 
 def _claim(card: RunCard, told: Headline) -> list[RenderableType]:
     where = f"{card.task.name} on {card.environment.device.name}, target {card.task.target.name}"
-    parts: list[RenderableType] = [_text(told.title, "bold"), _text(where, "dim"), _text(told.explanation)]
+    parts: list[RenderableType] = [_text(told.title, "bold"), _text(where, "dim")]
+    parts.append(_text(told.explanation, most=EXPLANATION))
     if told.measured:
         for versus in told.measured.timing.versus:
             parts.append(Text.assemble("  ", _text(sentence(versus), VERDICT_STYLE[versus.verdict])))
@@ -112,5 +115,5 @@ def _sums(attempts: Sequence[Attempt]) -> Text:
     return _text(told + money + ".", "dim")
 
 
-def _text(untrusted: str, style: str = "") -> Text:
-    return Text(words.line(untrusted, 400), style=style)
+def _text(untrusted: str, style: str = "", most: int = WORDS) -> Text:
+    return Text(words.line(untrusted, most), style=style)

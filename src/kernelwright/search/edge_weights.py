@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, ValidationError
 
 from kernelwright.errors import UsageError
-from kernelwright.records.base import Record
+from kernelwright.records.base import Record, complaint
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -68,7 +68,7 @@ class EdgeWeights:
             fault = error.errors()[0]
             where = ".".join(map(str, fault["loc"]))
             raise UsageError(
-                f"the edge weights that earlier runs left cannot be read ({where}: {fault['msg']}): "
+                f"the edge weights that earlier runs left cannot be read ({where}: {complaint(fault)}): "
                 "use the version that wrote them, or begin without them (`weights = false` under [strategy])"
             ) from None
 

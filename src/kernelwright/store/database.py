@@ -9,7 +9,7 @@ import fcntl
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Self
@@ -81,10 +81,8 @@ class Database:
                 f"{folder} already holds a run: resume it with `kernelwright resume {folder}`, "
                 "or choose another --run-dir"
             )
-        with _explained(folder):
+        with _explained(folder, _fix_of_new), _no_draft_of(folder, draft):
             folder.mkdir(parents=True, exist_ok=True)
-            for leftover in folder.glob(f"{draft.name}*"):
-                leftover.unlink()
             with closing(sqlite3.connect(draft)) as connection:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.executescript(SCHEMA)
@@ -201,16 +199,50 @@ def _lock(folder: Path, kind: int = fcntl.LOCK_EX) -> int:
 
 
 @contextmanager
-def _explained(folder: Path) -> Iterator[None]:
+def _no_draft_of(folder: Path, draft: Path) -> Iterator[None]:
+    """Remove what an earlier attempt at this run left, and where this one fails, what it leaves."""
+    _remove_drafts(draft)
+    there = folder.exists()
+    try:
+        yield
+    except (sqlite3.Error, OSError):
+        with suppress(OSError):
+            _remove_drafts(draft)
+            if not there:
+                folder.rmdir()
+        raise
+
+
+def _remove_drafts(draft: Path) -> None:
+    for leftover in draft.parent.glob(f"{draft.name}*"):
+        leftover.unlink()
+
+
+@contextmanager
+def _explained(folder: Path, fix: Callable[[Path, str], str] | None = None) -> Iterator[None]:
     """Turn the failures of SQLite and of the file system into a StoreError with its fix."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(_fix(folder, str(error))) from error
+        raise StoreError((fix or _fix)(folder, str(error))) from error
+
+
+def _is_full(reason: str) -> bool:
+    return "full" in reason or "No space" in reason or "disk I/O" in reason
+
+
+def _fix_of_new(folder: Path, reason: str) -> str:
+    """The same for a run that had not begun: there is nothing to go on with."""
+    if _is_full(reason):
+        return (
+            f"the disk that holds {folder} is full ({reason}): the run had not begun, and nothing of it is left. Free some "
+            "space, or name another --run-dir, and start again"
+        )
+    return _fix(folder, reason)
 
 
 def _fix(folder: Path, reason: str) -> str:
-    if "full" in reason or "No space" in reason or "disk I/O" in reason:
+    if _is_full(reason):
         return (
             f"the disk that holds {folder} is full ({reason}): free some space, then continue with "
             f"`kernelwright resume {folder}`; every attempt finished so far is kept"

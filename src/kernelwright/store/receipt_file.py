@@ -11,6 +11,7 @@ from typing import NoReturn
 from pydantic import JsonValue, ValidationError
 
 from kernelwright.errors import ReceiptError
+from kernelwright.records.base import complaint
 from kernelwright.records.policy import Policy
 from kernelwright.records.receipt import RECEIPT_VERSION, Receipt, content_hash
 from kernelwright.store.files import write_whole
@@ -103,7 +104,7 @@ def _parsed(document: dict[str, JsonValue], file: Path) -> Receipt:
         what = str(error)
         if isinstance(error, ValidationError):
             fault = error.errors()[0]
-            what = f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}"
+            what = f"{'.'.join(str(part) for part in fault['loc'])}: {complaint(fault)}"
         raise ReceiptError(
             f"receipt {str(file)!r} cannot be read by this version of kernelwright ({what}): "
             "use the version that wrote it"

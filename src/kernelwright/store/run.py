@@ -8,6 +8,7 @@ one.
 """
 
 import json
+import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from kernelwright.errors import StoreError
 from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
-from kernelwright.records.base import Record
+from kernelwright.records.base import Record, complaint
 from kernelwright.records.evaluation import EVALUATION, Evaluation
 from kernelwright.records.run import Message, Outcome, RunCard, state_id
 from kernelwright.store.database import Database
@@ -178,6 +179,11 @@ class RunStore:
         """Close the file; a writer's lock ends with it."""
         self._database.close()
 
+    def discard(self) -> None:
+        """Close the file and remove the folder: of a run that came to nothing."""
+        self.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def _bodies(self, table: str) -> list[str]:
         return [str(body) for (body,) in self._database.read(f"SELECT body FROM {table} ORDER BY rowid")]
 
@@ -193,5 +199,5 @@ class RunStore:
         except ValidationError as error:
             raise StoreError(
                 f"the run at {self.folder} holds a row that this version of kernelwright cannot read "
-                f"({error.errors()[0]['msg']}): use the version that wrote it, or start a new run"
+                f"({complaint(error.errors()[0])}): use the version that wrote it, or start a new run"
             ) from error

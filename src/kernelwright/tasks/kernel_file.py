@@ -28,6 +28,7 @@ from kernelwright.languages import (
     plan_in,
     suffixes,
 )
+from kernelwright.records.base import complaint
 from kernelwright.records.candidate import Candidate, Recipe, RecipeConstant, RecipeLaunch, RecipeWorkspace, Tunable
 from kernelwright.tasks.files import read_text
 from kernelwright.tasks.launch_function import read_launch
@@ -80,7 +81,7 @@ def read_plan(source: str) -> PlanText:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"the launch plan's {place} is not as it must be: {first['msg']}") from None
+        raise UsageError(f"the launch plan's {place} is not as it must be: {complaint(first)}") from None
 
 
 def _read_launch(source: str) -> PlanText:

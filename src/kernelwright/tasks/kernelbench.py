@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from kernelwright.errors import TaskError
+from kernelwright.records.base import complaint
 from kernelwright.records.comparator import DeclaredComparator
 from kernelwright.records.task import DeclaredDomain, TaskSource
 from kernelwright.records.tensor import Domain
@@ -141,4 +142,4 @@ def _pair(value: object) -> tuple[object, object]:
 
 
 def _reason(error: Exception) -> str:
-    return str(error.errors()[0]["msg"]) if isinstance(error, ValidationError) else str(error)
+    return complaint(error.errors()[0]) if isinstance(error, ValidationError) else str(error)

@@ -17,6 +17,7 @@ from pydantic import JsonValue, ValidationError
 from kernelwright.errors import TaskError
 from kernelwright.languages import COMMENTS
 from kernelwright.pages import page
+from kernelwright.records.base import complaint
 from kernelwright.records.graph import FAMILIES
 from kernelwright.records.serial import SerialArgument, SerialCase, SerialSpec, worth
 from kernelwright.records.task import DeclaredDomain, TaskLimits, TaskSource
@@ -219,7 +220,7 @@ def _limits(table: object, where: str) -> TaskLimits:
     except ValidationError as error:
         fault = error.errors()[0]
         raise TaskError(
-            f"{where}: the limit {'.'.join(map(str, fault['loc']))!r} cannot be taken ({fault['msg']}): there are "
+            f"{where}: the limit {'.'.join(map(str, fault['loc']))!r} cannot be taken ({complaint(fault)}): there are "
             f"{', '.join(TaskLimits.model_fields)}"
         ) from None
 

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from kernelwright.errors import TaskError
 from kernelwright.pages import page
+from kernelwright.records.base import complaint
 from kernelwright.records.task import WORDS, TaskLimits, TaskSource
 from kernelwright.tasks.files import at_size, read_text, split_size
 from kernelwright.tasks.kernelbench import parse_kernelbench
@@ -213,6 +214,6 @@ def _limits(table: object, where: str) -> TaskLimits:
         known = ", ".join(TaskLimits.model_fields)
         name = ".".join(str(part) for part in first["loc"])
         raise TaskError(
-            f"{where}: the limit {name!r} cannot be taken ({first['msg']}): there are {known}; "
+            f"{where}: the limit {name!r} cannot be taken ({complaint(first)}): there are {known}; "
             "what else a proposer should know goes into notes"
         ) from None

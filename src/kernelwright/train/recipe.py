@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError, model_valid
 
 from kernelwright.errors import StoreError, UsageError
 from kernelwright.pages import page
-from kernelwright.records.base import Record
+from kernelwright.records.base import Record, complaint
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.store.files import write_whole
 from kernelwright.train.structure import Split
@@ -205,7 +205,7 @@ def read_recipe(file: Path | None, flags: Mapping[str, JsonValue]) -> Recipe:
     try:
         return RECIPES.validate_python({**table, **flags})
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(str(p) for p in f['loc'][1:])}: {f['msg']}" for f in error.errors())
+        faults = "; ".join(f"{'.'.join(str(p) for p in f['loc'][1:])}: {complaint(f)}" for f in error.errors())
         raise UsageError(
             f"the recipe does not make a run: {faults}. {page('training.md')} lists every setting"
         ) from None

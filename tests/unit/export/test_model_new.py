@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from kernelwright.errors import ProposeError
-from kernelwright.export.model_new import chosen, fixed, unwrap, wrap
+from kernelwright.export.model_new import chosen, fixed, unwrap, why_none, wrap
 from kernelwright.export.reference import attribute, merged_imports, reference
 from kernelwright.propose.author.author import Author
 from kernelwright.propose.proposer import Brief
@@ -320,13 +320,27 @@ def test_state_dict_keys_become_attributes(key, text):
     ("source", "words"),
     [
         ("def broken(", "does not parse"),
-        ("x = 1", "no class 'Model'"),
+        ("x = 1", "neither a class 'Model'"),
         (SOURCE.replace("SCALE", "TAKES"), "TAKES"),
     ],
 )
 def test_a_source_that_cannot_travel_is_refused(source, words):
     with pytest.raises(ProposeError, match=words):
         wrap(task(source=source), Candidate(language="cpp", source="", entry="f"))
+
+
+@pytest.mark.parametrize(
+    ("source", "language", "words"),
+    [
+        (SOURCE, "cpp", ""),
+        (SOURCE, "cuda", "cannot be written as a ModelNew file yet"),
+        ("import torch\nModel = torch.nn.ReLU()\n", "cpp", "neither a class"),
+        ("import torch\nModel = torch.nn.ReLU()\n", "triton", ""),
+    ],
+)
+def test_what_the_task_alone_tells_of_its_drop_in_is_known_before_a_kernel_is(source, language, words):
+    assert words in why_none(task(source=source), language)
+    assert bool(why_none(task(source=source), language)) == bool(words)
 
 
 def test_a_task_without_constructor_arguments_needs_no_function_for_them():

@@ -104,6 +104,7 @@ def test_bad_input_is_one_message_and_its_exit_code(kernelwright, task, tmp_path
     assert words in said.err.replace("\n", " ")
     assert said.out == ""
     assert "Traceback" not in said.err
+    assert "Value error" not in said.err
 
 
 def test_a_broken_referee_keeps_the_run_and_says_how_to_go_on(kernelwright, task, tmp_path):
@@ -383,6 +384,25 @@ def test_every_option_says_what_it_does():
     for parameter in parameters:
         assert len(parameter.help.split()) >= 3, parameter.name
         assert parameter.help.endswith((".", ")")), parameter.name
+
+
+@pytest.mark.parametrize(("option", "near"), [("--bad", ""), ("--buget", "--budget"), ("--targets", "--target")])
+def test_an_unknown_option_is_answered_with_what_is_near_to_its_words(kernelwright, option, near):
+    said = kernelwright("optimize", "task.py", option)
+    assert (said.code, f"No such option: {option}" in said.err) == (2, True)
+    assert ("Possible options" in said.err, near in said.err) == (bool(near), True)
+
+
+def test_the_headings_of_a_help_are_words():
+    headings = {getattr(one, "rich_help_panel", None) or "" for verb in VERBS for one in command(verb).params}
+    assert [heading for heading in headings if heading.startswith("-")] == []
+
+
+def test_techniques_of_which_none_matches_are_said_to_be_none(kernelwright):
+    said = kernelwright("techniques", "zzzz")
+    assert (said.code, said.out) == (1, "")
+    assert "nothing matches" in said.err
+    assert kernelwright("techniques", "zzzz", "--json").json == []
 
 
 def test_a_misspelled_verb_is_answered_with_the_nearest(kernelwright):

@@ -27,6 +27,12 @@ class Untouched(ScriptedEvaluator):
     [
         (("optimize", "abs.py", *CPU, "-o", "none/x.py"), 5, "-o: none/x.py cannot be written"),
         (("optimize", "abs.py", *CPU, "-o", "."), 5, "-o: . is a folder"),
+        (("optimize", "abs.py", *CPU, "-o", "./abs.py"), 2, "that is the task itself, which would be lost"),
+        (
+            ("optimize", "a.receipt.json", *CPU, "-o", "a.py"),
+            2,
+            "its receipt would be a.receipt.json, and that is the task",
+        ),
         (("optimize", "abs.py", *CPU, "--run-dir", "abs.py/runs"), 5, "--run-dir: no folder can be made"),
         (("check", "abs.py", "k.cpp", "--receipt", "none/r.json"), 5, "--receipt: none/r.json cannot be written"),
         (("admit", "abs.py", *CPU, "--html", "none/a.html"), 5, "--html: none/a.html cannot be written"),
@@ -59,10 +65,21 @@ def test_what_cannot_work_is_refused_before_anything_is_judged(kernelwright, tas
     (tmp_path / "k.cpp").write_text(KERNEL)
     (tmp_path / "key.toml").write_text("[budget]\nproposal = 3\n")
     (tmp_path / "empty.json").write_text("{}")
+    (tmp_path / "a.receipt.json").write_text("{}")
     said = kernelwright(*arguments, evaluator=Untouched())
     assert (said.code, said.out) == (code, "")
     assert words in said.err.replace("\n", " ")
     assert not (tmp_path / "runs").exists()
+
+
+def test_resume_does_not_write_over_the_task_either(kernelwright, task, tmp_path):
+    text = task.read_text()
+    folder = kernelwright("optimize", task, *CPU, "--json").json["folder"]
+    said = kernelwright("resume", folder, "-o", task)
+    assert (said.code, task.read_text()) == (2, text)
+    assert "that is the task itself" in said.err
+    for _ in range(2):  # what it wrote itself may be written again
+        assert kernelwright("resume", folder, "-o", "best.py").code == 0
 
 
 def test_asking_whether_a_file_can_be_written_leaves_nothing_behind(kernelwright, task, tmp_path):
@@ -136,6 +153,17 @@ def test_what_the_author_cannot_write_is_said_before_anything_is_measured(kernel
     assert f"kernelwright check {task} KERNEL --target cpu" in said.err
     assert "resume" not in said.err
     assert not (tmp_path / "runs").exists()
+
+
+def test_what_is_known_only_after_asking_the_compiler_leaves_no_run_either(kernelwright, task, tmp_path):
+    proposer = ScriptedProposer(error=ProposeError("author: no fft; inductor: it calls PyTorch"))
+    said = kernelwright("optimize", task, *CPU, "--json", proposer=proposer)
+    assert (said.code, said.out) == (7, "")
+    assert "error: author: no fft; inductor: it calls PyTorch" in said.err
+    assert f"kernelwright optimize {task} --target cpu --model openai:NAME" in said.err
+    assert f"kernelwright check {task} KERNEL --target cpu" in said.err
+    assert list((tmp_path / "runs").iterdir()) == []
+    assert "resume" not in said.err + kernelwright("runs").out
 
 
 def test_the_author_refuses_a_language_that_it_does_not_write(kernelwright, task):

@@ -35,6 +35,12 @@ def test_a_kernel_that_is_not_faster_is_not_written(kernelwright, task, tmp_path
     assert "PyTorch stays" in " ".join(said.err.split())
 
 
+def test_that_no_drop_in_can_be_written_is_said_before_the_search(kernelwright, task):
+    task.write_text(task.read_text().replace("class Model(", "class Net(") + "\n\nModel = Net()\n")
+    said = kernelwright("optimize", task, *CPU, "-o", "best.py").err
+    assert said.index("can be no drop-in") < said.index(" measured ")
+
+
 def test_json_says_that_pytorch_stays_and_what_was_found(kernelwright, task):
     said = kernelwright("optimize", task, *CPU, "--json", evaluator=Always(sample_measured(0.25, final=True)))
     assert said.json["pytorch_stays"] is True

@@ -133,6 +133,17 @@ def test_a_new_best_has_the_figures_of_its_line_and_both_baselines(screen):
     assert "at least" not in lines
 
 
+def test_right_kernels_of_which_none_is_a_best_are_not_said_to_be_wrong(screen):
+    for event in (started(), judged(0), spent(1), Phase(text="measuring again", search_over=True)):
+        screen(event)
+    shown = " ".join(screen.shown(120))
+    assert "nothing right yet" not in shown
+    assert "right, no sure figure" in shown
+    screen(NewBest(attempt=0))
+    screen(spent(2))
+    assert "best 5.61x eager" in " ".join(screen.shown(120))
+
+
 def test_of_several_proposers_the_line_names_the_one_that_wrote_it(screen):
     screen(judged(0).model_copy(update={"writer": "inductor"}))
     screen(judged(1))

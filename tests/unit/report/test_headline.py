@@ -55,6 +55,25 @@ def test_a_blurred_final_is_no_headline():
     assert sentence(eager).startswith("No figure against eager PyTorch can be claimed: 99 % interval 0.36× to 11.1×")
 
 
+def test_a_wide_interval_above_one_is_faster_by_an_uncertain_amount():
+    run = fake.long_run(3)
+    best = run[0].model_copy(update={"evaluation": fake.blurred(fake.measured(final=True), 3.54, 6.11)})
+    told = headline(fake.card(), run, Outcome(best=0, final=best, stopped="proposals spent"))
+    assert told.title == "Faster than eager PyTorch, by how much is uncertain (3.54× to 6.11×)"
+    assert "4.00×" not in told.title + told.explanation
+    eager = best.evaluation.timing.against("eager")
+    assert sentence(eager).startswith(
+        "Faster than eager PyTorch; by how much is uncertain: 99 % interval 3.54× to 6.11×"
+    )
+
+
+def test_why_pytorch_stays_is_the_one_rule_of_a_wide_interval_too():
+    run = fake.long_run(3)
+    best = run[0].model_copy(update={"evaluation": fake.blurred(fake.measured(final=True))})
+    told = headline(fake.card(), run, Outcome(best=0, final=best, stopped="proposals spent"))
+    assert told.explanation.endswith("is above 1; here it is 0.36×, so none was written.")
+
+
 def test_a_baseline_that_it_was_not_compared_with_is_named_with_the_reason():
     measured = fake.measured(final=True)
     told = ("compile_max: torch.compile was not done tuning after 90 s", "replays were not looked at")

@@ -101,8 +101,16 @@ def test_the_terminal_has_the_same_figures_in_80_columns():
     console.print(present(RUNS))
     lines = console.file.getvalue().splitlines()
     assert all(len(line) <= 80 for line in lines)
-    (row,) = [line for line in lines if "runs/d" in line]
+    (named,) = [line for line in lines if line.endswith("  runs/d")]
+    (row,) = [line for line in lines if line.startswith(named.removesuffix("  runs/d")) and line != named]
     assert "3.10× (3.01 to 3.19)" in row and "1.01× (0.98 to 1.04)" in row
+
+
+def test_a_folder_s_name_is_not_broken_in_the_terminal():
+    folder = "20261128-204637-a-task-with-a-name-that-is-long-and-goes-on-beyond-the-edge-of-a-terminal-09fb"
+    console = Console(file=io.StringIO(), width=80, soft_wrap=True)
+    console.print(present([stored(folder), stored("b")]))
+    assert f"runs/{folder}" in console.file.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,14 @@ def test_a_busy_machine_and_its_blurred_figures_are_told_and_rank_last():
     assert "4.00×" not in text
 
 
+def test_why_pytorch_stays_is_whole_on_a_busy_machine_too():
+    load = Load(cores=2, during=1.2, stolen=0.3)
+    final = fake.attempt(0, fake.beside(fake.blurred(fake.measured(final=True)), load))
+    card = fake.card()
+    text = printed(card, [final], Outcome(best=0, final=final, stopped="done"), width=120)
+    assert "here it is 0.36×, so none was written." in " ".join(text.split())
+
+
 def test_what_is_claimed_of_a_wide_interval_is_whole_on_the_command_s_own_console():
     blurred = Ratio(median=2.0, low=0.33, high=11.1, confidence=0.99)
     best = fake.attempt(0, fake.measured())

@@ -44,10 +44,13 @@ def test_an_interval_wider_than_a_factor_of_one_and_a_half_is_no_plotted_best():
     assert tally.staircase([blurred]) == ()
 
 
-def test_what_nothing_can_be_relied_on_about_is_kept_only_where_a_slower_one_is_wanted_too():
-    blurred = fake.attempt(0, timed(5.0, 9.0, 17.6))
-    assert not beats_eager(blurred, 1.0)
-    assert beats_eager(blurred, 0.0)
+def test_a_kernel_is_kept_by_the_lower_end_however_wide_the_interval_is():
+    surely = fake.attempt(0, timed(3.54, 4.5, 6.11))
+    assert beats_eager(surely, 1.0)
+    assert not beats_eager(surely, 3.6)
+    perhaps = fake.attempt(0, timed(0.36, 4.0, 11.1))
+    assert not beats_eager(perhaps, 1.0)
+    assert beats_eager(perhaps, 0.0)
 
 
 def test_other_work_is_told_of_the_attempts_that_it_makes_doubtful():

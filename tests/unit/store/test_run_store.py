@@ -204,6 +204,20 @@ def test_a_full_disk_says_so_and_loses_nothing(store):
     assert len(RunStore.open(store.folder).proposal_requests()) == kept >= 1
 
 
+def test_a_disk_that_is_full_at_the_start_leaves_nothing_to_go_on_with_and_says_so(tmp_path, monkeypatch):
+    class Full(sqlite3.Connection):
+        def executescript(self, _):
+            raise sqlite3.OperationalError("database or disk is full")
+
+    connect = sqlite3.connect
+    with monkeypatch.context() as patched:
+        patched.setattr(sqlite3, "connect", lambda *given, **more: connect(*given, **more, factory=Full))
+        with pytest.raises(StoreError, match=r"is full.*had not begun.*start again") as raised:
+            RunStore.create(tmp_path / "run", sample_card())
+    assert "resume" not in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_that_cannot_be_made_is_explained(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot be used"):

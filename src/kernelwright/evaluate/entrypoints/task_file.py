@@ -2,17 +2,10 @@
 
 import ast
 import types
-from collections.abc import Callable
 
 import torch
 
-
-class _Function(torch.nn.Module):  # type: ignore[misc]
-    """A task whose `Model` is a plain function."""
-
-    def __init__(self, function: Callable[..., object]) -> None:
-        super().__init__()
-        self.forward = function
+from kernelwright.evaluate.triton.model import Function
 
 
 def double(value: object) -> object:
@@ -44,7 +37,7 @@ def module_of(model: object, arguments: list[object]) -> torch.nn.Module:
     """
     if isinstance(model, torch.nn.Module):
         return model
-    found = model(*arguments) if isinstance(model, type) else _Function(model) if callable(model) else model
+    found = model(*arguments) if isinstance(model, type) else Function(model) if callable(model) else model
     if not isinstance(found, torch.nn.Module):
         raise TypeError("Model is neither a torch.nn.Module nor a function")
     return found

@@ -178,6 +178,12 @@ def _refuse_unfit(loaded: TaskLoaded, source: TaskSource) -> None:
         )
     if not loaded.finite:
         raise TaskError(f"the reference of {name!r} gives NaN or infinity on its own inputs", "not_finite")
+    if not any(output.numel for output in loaded.outputs):
+        raise TaskError(
+            f"{name!r} cannot be judged: its result has no elements, so that every answer would pass. Give it inputs that are "
+            "not empty",
+            "trivial",
+        )
 
 
 def _refuse_independent(session: Session) -> None:

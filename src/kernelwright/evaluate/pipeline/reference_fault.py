@@ -12,6 +12,7 @@ from kernelwright.records.task import TaskSource
 _FRAME = re.compile(r'^  File "<task>", line (\d+)', re.MULTILINE)
 _MISSING = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
 _ALLOCATION = re.compile(r"can't allocate memory|MemoryError|std::bad_alloc|Cannot allocate memory")
+_NO_ARGUMENTS = re.compile(r"^TypeError: Model\.__init__\(\) missing \d+ required ", re.MULTILINE)
 _LAST_LINES = 6
 _SHAPES = {"ShapeOfValuesError", "DynamicOutputShapeException", "PendingUnbackedSymbolNotFound"}
 _GUARDS = {"GuardOnDataDependentSymNode", "DataDependentOutputException"}
@@ -43,6 +44,8 @@ def raised(source: TaskSource, error: ChildRaisedError, policy: Policy) -> TaskE
         return TaskError(_untraced(source, error), "raises")
     told = f"{whose} raised{_place(source, error.log)}: {_exception(error)}"
     cure = f" {_memory_words(policy)}" if _ALLOCATION.search(error.log) else ""
+    if _NO_ARGUMENTS.search(error.log):
+        cure = ". Return them, in a list, from a function get_init_inputs() in the task's file"
     return TaskError(f"{told}{cure}", "raises")
 
 

@@ -156,6 +156,22 @@ def _number(node: ast.expr) -> int | None:
     return number if type(number) is int and node.lineno == node.end_lineno else None
 
 
+class Function(torch.nn.Module):  # type: ignore[misc]
+    """A task whose `Model` is a plain function."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__()
+        self.forward = function
+
+
+def reference_of(task: ModuleType) -> torch.nn.Module:
+    """The task's own model: of a class, of a module that is there already, or of a plain function."""
+    given = task.Model
+    if isinstance(given, torch.nn.Module):
+        return given
+    return construct(given, task) if isinstance(given, type) else Function(given)
+
+
 def construct(entry: Entry, task: ModuleType) -> torch.nn.Module:
     """`entry(*get_init_inputs())` under the seed of the reference, in the mode that it comes in.
 

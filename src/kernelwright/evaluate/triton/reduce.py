@@ -20,12 +20,12 @@ from kernelwright.evaluate.triton.fault import Boundary
 from kernelwright.evaluate.triton.model import (
     arguments_of,
     call,
-    construct,
     define,
     flatten,
     integers,
     load_module,
     private_path,
+    reference_of,
     written,
 )
 from kernelwright.records.base import Record
@@ -191,7 +191,7 @@ def _probe(source: str, inputs: Sequence[Input] | None, names: Workload) -> Work
     with Boundary(path) as boundary, without_values(), torch.no_grad():
         task = load_module(path, source)
         arguments = _own_inputs(task, names) if inputs is None else _arguments(inputs, names)
-        model = construct(task.Model, task)
+        model = reference_of(task)
         outputs = (*flatten(call(model, names, arguments)), *written(model.state_dict(), names, arguments))
         return Workload(
             inputs=tuple(map(_renewed, names.inputs, arguments)),

@@ -84,7 +84,7 @@ RunDir = Annotated[
     Path | None, _option("The bench's folder; a bench that is already there continues. Default: bench-runs/DATE.")
 ]
 Precision = Annotated[
-    str | None, _option("PyTorch's precision flags: as-is, its defaults; or strict, fp32 without TF32.", "--numerics")
+    str | None, _option("PyTorch's precision flags: as-is, its defaults; or strict, fp32 without TF32.")
 ]
 Isolation = Annotated[str | None, _option("auto, or strict: refuse to judge in a weakened sandbox.")]
 Retry = Annotated[

@@ -10,6 +10,7 @@ from rich.text import Text
 from kernelwright.api import OptimizeResult, RunSummary, write_whole
 from kernelwright.errors import ProposeError, StoreError
 from kernelwright.interfaces.cli.console import ERRORS, OUTPUT
+from kernelwright.interfaces.cli.places import receipt_beside
 from kernelwright.interfaces.cli.words import plain
 
 
@@ -22,7 +23,7 @@ def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
     if output is not None:
         _copy(result, output)
         if result.kernel is not None or result.source is not None:
-            _write(result.receipt, output.with_suffix(".receipt.json"))
+            _write(result.receipt, receipt_beside(output))
     if json:
         print(_json(result))
     else:
@@ -92,7 +93,7 @@ def _show(result: OptimizeResult, output: Path | None) -> None:
         written = output if output is not None and (result.kernel or output.suffix == found.suffix) else found
         OUTPUT.print(file_line("kernel", written))
     if found is not None and result.receipt is not None:
-        OUTPUT.print(file_line("receipt", output.with_suffix(".receipt.json") if output else result.receipt))
+        OUTPUT.print(file_line("receipt", receipt_beside(output) if output else result.receipt))
     OUTPUT.print(file_line("report", result.report))
 
 

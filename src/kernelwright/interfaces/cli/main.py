@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -44,12 +44,35 @@ HOMES = {"resume": "runs", "report": "runs", "learn": "runs"}
 WIDTH = 120
 
 
+@runtime_checkable
+class _Misspelled(Protocol):
+    """typer's own error for an unknown option, which it keeps private."""
+
+    option_name: str
+    possibilities: Sequence[str] | None
+
+
+def _near(one: str, other: str) -> bool:
+    from difflib import get_close_matches
+
+    return bool(get_close_matches(one.lstrip("-"), [other.lstrip("-")]))
+
+
 class Command(TyperCommand):
     """Plain help, with the options under the headings that they name. typer's own rich help takes 60 ms to import."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401  typer keeps the type private
         """The words after the command's name; typer puts required arguments in braces."""
         return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401
+        """The same, but an unknown option is answered with those alone whose words are near: dashes are alike in all."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if isinstance(error, _Misspelled):
+                error.possibilities = [n for n in error.possibilities or () if _near(error.option_name, n)]
+            raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
         """Write arguments and options."""

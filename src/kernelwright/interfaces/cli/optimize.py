@@ -139,7 +139,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
         "ray_address": ray_address,
     }
     request = api.OptimizeRequest(task, target, api.load_config(config, _given(**flags)), run_dir)
-    _places_can_be_written(run_dir, output)
+    _places_can_be_written(task, run_dir, output)
     with watched(context, "the run had not begun, nothing is left behind") as suppliers, _offers(task, target, model):
         result = api.optimize(request, suppliers)
     end(result, json=json, output=output)
@@ -176,13 +176,15 @@ def _offers(task: Path, target: str | None, model: list[str] | None) -> Iterator
         raise
 
 
-def _places_can_be_written(run_dir: Path, output: Path | None) -> None:
+def _places_can_be_written(task: Path, run_dir: Path, output: Path | None) -> None:
     """Asked before the search, which takes minutes."""
     from kernelwright import api
+    from kernelwright.interfaces.cli.places import must_spare
 
     api.must_take_folders(run_dir, "--run-dir")
     if output is not None:
         api.must_be_writable(output, "-o")
+        must_spare(task, output)
 
 
 def _given(**flags: "JsonValue") -> "dict[str, JsonValue]":

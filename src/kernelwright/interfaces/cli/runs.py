@@ -92,9 +92,11 @@ def resume(
     """Continue a run. No finished attempt is lost or evaluated twice."""
     from kernelwright import api
     from kernelwright.interfaces.cli.ending import end
+    from kernelwright.interfaces.cli.places import must_spare_task_of
 
     if output is not None:
         api.must_be_writable(output, "-o")
+        must_spare_task_of(run, output)
     with watched(context, f"continue with: kernelwright resume {run}") as suppliers:
         result = api.resume(run, suppliers)
     end(result, json=json, output=output)

@@ -138,6 +138,7 @@ def _told(result: CellResult) -> str:
 
 _STYLES = {"measured": "green", "verified": "green", "compiled": "cyan", "suspect": "magenta"}
 WORDS_WIDTH = 96
+NOTHING, UNSURE = "nothing right yet", "right, no sure figure"
 
 
 class Screen(Waiting):
@@ -145,7 +146,7 @@ class Screen(Waiting):
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
-        self._best = "nothing right yet"
+        self._best = NOTHING
         self._where = ""
         self._money = ""
         self._judged: Judged | None = None
@@ -175,6 +176,8 @@ class Screen(Waiting):
 
     def _show(self, event: Judged) -> None:
         self._judged = event
+        if self._best == NOTHING and event.outcome == "measured":
+            self._best = UNSURE  # until a new best is told, at once or never
         style = _STYLES.get(event.outcome, "red")
         known = f" (as attempt {event.known})" if event.known is not None else ""
         known = f" (as in run {event.cached_from})" if event.cached_from and not known else known

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kernelwright.interfaces.cli.console import OUTPUT
+from kernelwright.interfaces.cli.console import ERRORS, OUTPUT
 
 
 def techniques(  # noqa: PLR0913  a flag is a parameter
@@ -38,4 +38,6 @@ def techniques(  # noqa: PLR0913  a flag is a parameter
         gained = f", {hit.gain:.2f} times as fast where it was measured" if hit.gain else ", not measured"
         text = api.card_words(hit.technique) if whole else f"{hit.technique.name}: {hit.technique.title}{gained}"
         OUTPUT.print(escape(text))
+    if not found:
+        ERRORS.print("nothing matches: ask in other words, or leave out --kind, --language, --family or --tried")
     raise typer.Exit(0 if found else 1)

@@ -57,6 +57,8 @@ def ratio(found: "Ratio | None", verdict: "Verdict | None") -> str:
     """Such as `2.91x (2.85 to 2.98, faster)`; a dash where there is no figure."""
     if found is None:
         return "-"
+    if found.blurred and found.beyond_one:
+        return f"{'faster' if found.low > 1 else 'slower'}, by how much is uncertain ({times(found)})"
     if found.blurred:
         return f"no figure can be claimed ({times(found)})"
     return f"{found.median:.2f}x ({found.low:.2f} to {found.high:.2f}, {verdict})"

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from kernelwright.errors import UsageError
 from kernelwright.knowledge.library import FOLDER
+from kernelwright.records.base import complaint
 from kernelwright.records.technique_graph import SCHEMA, TechniqueGraph
 
 SHIPPED = FOLDER / "graph.json"
@@ -66,7 +67,7 @@ def _checked(table: object, file: Path) -> TechniqueGraph:
         fault = error.errors()[0]
         where = ".".join(str(part) for part in fault["loc"]) or "the whole"
         raise UsageError(
-            f"the graph {str(file)!r} cannot be taken ({where}: {fault['msg']}): `kernelwright graph check` lists what is "
+            f"the graph {str(file)!r} cannot be taken ({where}: {complaint(fault)}): `kernelwright graph check` lists what is "
             "wrong with a graph"
         ) from None
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from kernelwright.errors import UsageError
-from kernelwright.records.base import Record
+from kernelwright.records.base import Record, complaint
 from kernelwright.records.technique import Gain
 from kernelwright.records.technique_graph import (
     START,
@@ -56,7 +56,7 @@ def read_steps(text: str) -> tuple[Step, ...]:
         found = tuple(_STEPS.validate_json(text))
     except ValidationError as error:
         fault = error.errors()[0]
-        raise UsageError(f"the trajectory cannot be read ({_place(fault['loc'])}: {fault['msg']})") from None
+        raise UsageError(f"the trajectory cannot be read ({_place(fault['loc'])}: {complaint(fault)})") from None
     if not found:
         raise UsageError("the trajectory has no steps")
     return found
@@ -72,7 +72,7 @@ def read_labels(text: str) -> tuple[Label, ...]:
         return tuple(_LABELS.validate_json(text))
     except ValidationError as error:
         fault = error.errors()[0]
-        raise UsageError(f"the relabelling cannot be read ({_place(fault['loc'])}: {fault['msg']})") from None
+        raise UsageError(f"the relabelling cannot be read ({_place(fault['loc'])}: {complaint(fault)})") from None
 
 
 def _place(loc: Sequence[object]) -> str:

@@ -24,6 +24,8 @@ from kernelwright.records.task import Target, Task
 from kernelwright.records.tuning import TuningKey
 
 S = TypeVar("S", bound=Record)
+MOST_KEPT = 0.5
+"""Of a task of which PyTorch keeps a larger share than this, nobody is told that a kernel is written."""
 TRIES = 8
 """Further steps that are drawn until a kernel is a new one."""
 
@@ -102,18 +104,20 @@ def _one(brief: Brief, language: str, design: Design, sibling: int, tried: froze
 
 
 def _elsewhere(task: Task) -> str:
-    """Of a task for a CPU, that the author does write it for a GPU, and what stays PyTorch's there."""
+    """Of a task for a CPU, that the author does write most of it for a GPU, and what stays PyTorch's there."""
     gpu = kinds()["cuda"]
     if task.target.kind == gpu.name:
         return ""
+    there = task.model_copy(update={"target": Target(kind=gpu.name, arch=gpu.usual, present=False)})
     try:
-        design = DESIGNS["triton"](
-            task.model_copy(update={"target": Target(kind=gpu.name, arch=gpu.usual, present=False)})
-        )
+        design = DESIGNS["triton"](there)
     except ProposeError:
         return ""
-    kept = ", ".join(step.node.op for step in design.program.kept) if design.program else ""
-    return f". For a GPU it writes it: --target {gpu.usual}" + (f" ({kept} stays PyTorch's)" if kept else "")
+    if design.share_kept(there) > MOST_KEPT:
+        return ""
+    kept = list(dict.fromkeys(step.node.op for step in design.program.kept)) if design.program else []
+    stays = f" ({', '.join(kept)} {'stays' if len(kept) == 1 else 'stay'} PyTorch's)" if kept else ""
+    return f". For a GPU it writes it: --target {gpu.usual}{stays}"
 
 
 def _recalled(brief: Brief, sibling: int, learner: Learner[S]) -> Step[S] | None:

@@ -58,11 +58,20 @@ class Design:
 
     def stays(self, task: Task) -> str:
         """What PyTorch still does, and which share of the task that is by estimate; empty where it does nothing."""
-        kept = [step.node for step in self.program.kept] if self.program else []
-        if not kept:
-            return ""
-        share = sum(map(_work, kept)) / max(1.0, sum(map(_work, task.graph.nodes)))
-        return f"PyTorch keeps {', '.join(node.op for node in kept)}, about {share:.0%} of the work"
+        kept = self._kept
+        return (
+            f"PyTorch keeps {', '.join(n.op for n in kept)}, about {self.share_kept(task):.0%} of the work"
+            if kept
+            else ""
+        )
+
+    def share_kept(self, task: Task) -> float:
+        """The share of the task that PyTorch still does, by estimate."""
+        return sum(map(_work, self._kept)) / max(1.0, sum(map(_work, task.graph.nodes)))
+
+    @property
+    def _kept(self) -> list[OpNode]:
+        return [step.node for step in self.program.kept] if self.program else []
 
     @property
     def algebra(self) -> str:

@@ -63,6 +63,16 @@ class _Root(NamedTuple):
     offset: int
 
 
+def must_change_nothing(task: Task) -> None:
+    """A C++ kernel gets what it reads as constants.
+
+    Raises:
+        ProposeError: the task writes to what it is handed.
+    """
+    if task.workload.changes:
+        raise ProposeError(f"{task.name!r} writes to {task.workload.changes[0]!r}, which C++ may not")
+
+
 def write_cpp(task: Task, wrapper: Wrapper, loops: CppLoops) -> Candidate:
     """The text as a candidate.
 
@@ -70,8 +80,7 @@ def write_cpp(task: Task, wrapper: Wrapper, loops: CppLoops) -> Candidate:
         UnreadableError: a part of it is not rewritten.
         ProposeError: the task writes to what it is handed.
     """
-    if task.workload.changes:
-        raise ProposeError(f"{task.name!r} writes to {task.workload.changes[0]!r}, which C++ may not")
+    must_change_nothing(task)
     program = _Program(task, wrapper)
     threads = program.threads
     values = tuple(dict.fromkeys((threads, max(1, threads // 2))))

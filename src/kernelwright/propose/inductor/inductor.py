@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from kernelwright.errors import ProposeError
 from kernelwright.languages import names_for
 from kernelwright.propose.author.learn import Learner, Past, Step
-from kernelwright.propose.inductor.cpp import write_cpp
+from kernelwright.propose.inductor.cpp import must_change_nothing, write_cpp
 from kernelwright.propose.inductor.schedule import SPACES, Launching, TritonLaunches, options_of
 from kernelwright.propose.inductor.text import UnreadableError, read
 from kernelwright.propose.inductor.triton import write_triton
@@ -21,6 +21,7 @@ from kernelwright.records.measure import BaselineName
 from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
 
+CPP = "cpp"
 USUAL = "usual"
 TRIES = 4
 """Settings that are tried until the kernel is a new one: most settings mean nothing for most tasks."""
@@ -44,8 +45,9 @@ class Inductor:
         return made
 
     def refuse(self, task: Task, language: LanguageName | None) -> None:
-        """See `Selective.refuse`: what Inductor makes of a task only Inductor knows."""
-        _language(task, language)
+        """See `Selective.refuse`: what can be known before Inductor is asked what it makes of the task."""
+        if _language(task, language) == CPP:
+            must_change_nothing(task)
 
     async def _new(self, brief: Brief, sibling: int, tried: frozenset[str]) -> Proposal:
         """A kernel that the run has not tried, or the last of a few that it has."""

@@ -146,3 +146,9 @@ def test_cached_baselines_are_kept_where_caches_belong(monkeypatch, tmp_path):
     jail = reference.reference_jail(1 << 30)
     assert jail.writable == (str(folder),)
     assert jail.may_execute
+
+
+def test_a_result_without_elements_is_told_as_such(opened):
+    with pytest.raises(TaskError, match=r"its result has no elements.*inputs that are not empty") as raised:
+        opened("x * y", inputs="[torch.randn(0, 16), torch.randn(0, 16)]")
+    assert raised.value.reason == "trivial"

@@ -44,6 +44,11 @@ def test_an_exception_is_told_with_its_line_and_without_our_frames():
     )
 
 
+def test_missing_constructor_arguments_name_where_they_come_from():
+    words = told(2, "TypeError: Model.__init__() missing 1 required positional argument: 'd'")
+    assert words.endswith("argument: 'd'. Return them, in a list, from a function get_init_inputs() in the task's file")
+
+
 def test_an_exception_of_several_lines_is_kept_whole():
     assert told(3, "ValueError: first\nsecond").endswith("ValueError: first\nsecond")
 

@@ -54,6 +54,17 @@ def test_a_product_shrinks_every_side():
     assert 200 < a[0] < 512
 
 
+@pytest.mark.parametrize(
+    "model", ["def Model(a, b):\n    return a + b\n", "Model = nn.Bilinear(4, 4, 1)\nModel.forward = torch.add\n"]
+)
+def test_a_function_and_a_module_that_is_there_shrink_as_a_class_does(model):
+    parameters = [spec("weight", 1, 4, 4), spec("bias", 1)] if "nn." in model else ()
+    inputs = [spec("a", 4096, 4096), spec("b", 4096, 4096)]
+    got = reduce(HEAD + model, inputs, parameters, outputs=[spec("o", 4096, 4096)])
+    as_class = reduce(function("a + b"), inputs, outputs=[spec("o", 4096, 4096)])
+    assert shapes(got.workload.inputs) == shapes(as_class.workload.inputs) != shapes(inputs)
+
+
 def test_a_broadcast_vector_keeps_its_size():
     got = reduce(function("a + b"), [spec("a", 4096, 4096), spec("b", 4096)], outputs=[spec("o", 4096, 4096)])
     assert shapes(got.workload.inputs) == [(61, 4096), (4096,)]

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from author_cases import build, call, case, error, model
+from author_cases import HEADER, build, call, case, error, model
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.author import Author
@@ -141,3 +141,35 @@ def test_a_costly_element_that_two_passes_need_is_computed_once():
     source = design.write(design.default).source
     assert source.count("= fast::exp(") == 1
     assert "kept[p] / row_sum" in source
+
+
+BITS = """\
+class Model(nn.Module):
+    def forward(self, a, b):
+        return {result}
+
+
+def get_inputs():
+    return [torch.randint(0, 1000, (256, 100), dtype=torch.int32) for _ in range(2)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ("((a << 2) ^ b) & 0xFF, (a // 3).clamp(0, 100)", ""),
+        ("(a << 2) ^ b, (a + b).abs() * 3 - b * (a - b).clamp(0, 100)", "__lshift__.Scalar, aten.__xor__.Tensor stay"),
+        ("a << 2, (a + b).abs() * 3 - b", "__lshift__.Scalar stays"),
+    ],
+)
+def test_a_gpu_is_named_where_most_of_the_task_gets_a_kernel_there(result, words):
+    task = case(HEADER + BITS.format(result=result)).task
+    nodes = tuple(node.model_copy(update={"bytes": 100_000}) for node in task.graph.nodes)
+    with pytest.raises(ProposeError) as raised:
+        Author().refuse(task.model_copy(update={"graph": task.graph.model_copy(update={"nodes": nodes})}), None)
+    assert ("--target sm_90" in str(raised.value)) == bool(words)
+    assert words in str(raised.value)

@@ -14,7 +14,7 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import BeforeValidator, FailFast, Field, SerializeAsAny, ValidationError
 
-from kernelwright.records.base import Record
+from kernelwright.records.base import Record, complaint
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ def refused(error: ValidationError, what: str) -> MalformedError:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(str(part)[:40] for part in first["loc"][:8])
     kind = MalformedError if where else UnreadableError
-    return kind(f"{what}: {where}{': ' if where else ''}{first['msg'][:200]}")
+    return kind(f"{what}: {where}{': ' if where else ''}{complaint(first)[:200]}")
 
 
 @cache
