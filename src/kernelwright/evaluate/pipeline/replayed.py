@@ -183,12 +183,14 @@ def _quickest_us(
             process.hold(inputs, HELD_S)
         fresh.refill(places)
         check.places = places
-        check.look(Arm("eager", session.reference), session.reference.run(inputs, checked=True, variant="eager"))
+        eagers = session.reference.run(inputs, checked=True, variant="eager")
+        check.look(Arm("eager", session.reference), eagers)
         # Just before, so that the device need not turn to this process within the time that counts.
         empty.append(process.replay([], how).outside_ns)
         ran = process.replay(inputs, how)
         check.look(Arm("candidate", process), ran)
         check.compare()
-        found.append(ran.outside_ns)
+        # What is computed only when results are fetched was not in the question that replays.
+        found.append(ran.outside_ns + max(0, ran.exported_ns - eagers.exported_ns))
         least = max(0.0, min(found) - min(empty)) / len(places) / 1000
     return least

@@ -55,11 +55,15 @@ def test_calls_that_can_be_queued_ahead_are_bound_without_the_host_s_work(held, 
     assert ("host work included" in told_us) == (how == "loop")
 
 
+EXPORTED_NS = 400_000
+"""What handing over the results takes any side."""
+
+
 class Process:
     """A candidate whose calls take so long each way, or are wrong that way; and what it was asked."""
 
-    def __init__(self, **us):
-        self.us, self.asked = us, []
+    def __init__(self, when_fetched=False, **us):
+        self.us, self.asked, self.when_fetched = us, [], when_fetched
 
     def take_parameters(self, offsets):
         self.parameters = offsets
@@ -72,7 +76,9 @@ class Process:
 
     def replay(self, calls, how):
         self.asked.append(how)
-        return SimpleNamespace(outside_ns=int(1000 * len(calls) * (self.us[how] or 1)) + 10_000, how=how)
+        computed_ns = int(1000 * len(calls) * (self.us[how] or 1))
+        outside_ns, exported_ns = (0, computed_ns) if self.when_fetched else (computed_ns, 0)
+        return SimpleNamespace(outside_ns=outside_ns + 10_000, exported_ns=exported_ns + EXPORTED_NS, how=how)
 
 
 @pytest.fixture
@@ -91,9 +97,10 @@ def bound(monkeypatch):
                 raise TimedOutputWrongError("x differs")
 
     def of(process):
+        eagers = SimpleNamespace(exported_ns=EXPORTED_NS)
         session = SimpleNamespace(
             most_calls=lambda: 16, layout=SimpleNamespace(spare=20), timed_parameters=tuple, inputs=("x",),
-            load_parameters=lambda offsets: None, reference=SimpleNamespace(run=lambda *how, **more: None),
+            load_parameters=lambda offsets: None, reference=SimpleNamespace(run=lambda *how, **more: eagers),
         )  # fmt: skip
         fresh = SimpleNamespace(windows=lambda calls: [(i,) for i in range(calls)], refill=lambda places: None)
         return replayed._bound(SimpleNamespace(session=session, us=process.us), process, fresh, 10.0)
@@ -108,6 +115,11 @@ def test_a_graph_that_is_right_is_the_bound(bound):
     found = bound(process)
     assert (found.how, round(found.us)) == ("replay", 11)
     assert "loop" not in process.asked
+
+
+def test_what_is_computed_when_results_are_fetched_counts(bound):
+    found = bound(Process(when_fetched=True, replay=11.0))
+    assert (found.how, round(found.us)) == ("replay", 11)
 
 
 def test_a_graph_without_the_kernels_is_no_bound(bound):

@@ -129,7 +129,8 @@ class CudaCandidateProcess(CandidateProcess):
         self.calls += len(calls)
         _, response = self._put(RunOnDevice(calls=calls, how=Clocking(clock=how)))
         results = self._results(len(calls), "") if calls else ()
-        return Ran(results, response.outside_ns, 1, response.cpu_ns)
+        exported_ns = self._exported_ns if calls else 0
+        return Ran(results, response.outside_ns, 1, response.cpu_ns, exported_ns=exported_ns)
 
     def overhead_us(self, offsets: Sequence[int]) -> float:
         """What its clock says of a kernel that does nothing, in microseconds: the mean of the middle half of its calls.
