@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Generic
 
 from kernelwright.errors import RefereeError
-from kernelwright.evaluate.sandbox import kernel, wire
+from kernelwright.evaluate.sandbox import kernel, strays, wire
 from kernelwright.evaluate.sandbox.messages.base import Answer, Command, Question, R, UnreadableError, read_answer
 from kernelwright.evaluate.sandbox.messages.entrypoints import ENTRYPOINTS, Status
 
@@ -87,6 +87,8 @@ class Child:
     group: int
     denied: tuple[str, ...]
     """Parts of its confinement that the host denied, by their names in `jail.LOST`."""
+    alone: bool = True
+    """Whether it has a process namespace, which ends with it."""
     serial: int = 0
     """Of the last question: secret until it is put, so that no answer can be prepared."""
     cpu_ns: int = 0
@@ -149,11 +151,24 @@ class Child:
         return f"[{size - limit} bytes left out]\n{text}" if size > limit else text
 
     def kill(self) -> None:
-        """End it with its whole process group and namespace."""
+        """End it with its whole process group and namespace, or with what it has left behind."""
+        if not self.alone:
+            self._end_with_strays()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.group, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
+
+    def _end_with_strays(self) -> None:
+        """End it and have its keeper, which is gone last, end what it began."""
+        self._signal(signal.SIGKILL)
+        last = time.monotonic() + DYING_S
+        while strays.is_alive(self.group) and time.monotonic() < last:
+            time.sleep(strays.PAUSE_S)
+
+    def has_strays(self) -> bool:
+        """Whether there is a process besides it that it has begun, however far it has gone."""
+        return any(pid != self.pid for pid in strays.below(self.group))
 
     def close(self) -> None:
         """Kill it, wait until it is gone, and free what it held. Safe to call twice.

@@ -133,7 +133,7 @@ class Warm:
             theirs.close()
             keeper.close()
             os.close(appended)
-        return at_work(Child(side, control, status, log, directory, born.pid, born.group, confined.denied))
+        return at_work(Child(side, control, status, log, directory, born.pid, born.group, confined.denied, born.alone))
 
     def close(self) -> None:
         """End the warm parent and with it every child."""

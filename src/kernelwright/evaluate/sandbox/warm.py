@@ -12,7 +12,7 @@ import socket
 import sys
 import traceback
 
-from kernelwright.evaluate.sandbox import kernel, wire
+from kernelwright.evaluate.sandbox import kernel, strays, wire
 from kernelwright.evaluate.sandbox.jail import enter, leave_namespaces
 from kernelwright.evaluate.sandbox.messages.entrypoints import Birth, Born, Confined, Status, Warmed
 
@@ -64,6 +64,7 @@ def _keep(birth: Birth, descriptors: list[int]) -> None:
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     control, log, status = descriptors
     isolated = leave_namespaces(birth.jail)
+    kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
     child = os.fork()
     if child == 0:
         os.close(status)
@@ -71,10 +72,12 @@ def _keep(birth: Birth, descriptors: list[int]) -> None:
     for descriptor in (control, log):
         os.close(descriptor)
     report = socket.socket(fileno=status)
-    wire.send(report, Born(pid=child, group=os.getpid()))
+    wire.send(report, Born(pid=child, group=os.getpid(), alone=isolated))
     while True:
         # The kernel tells of a stop when the last thread has stopped.
         _, code = os.waitpid(child, os.WUNTRACED)
+        if not (isolated or os.WIFSTOPPED(code)):
+            strays.end_all()
         wire.send(report, Status(code=code))
         if not os.WIFSTOPPED(code):
             os._exit(0)

@@ -1,12 +1,15 @@
 """A child that was really confined: what it can see, reach, write, start and use up."""
 
 import os
+import signal
 import socket
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from kernelwright.evaluate.sandbox import strays
 from kernelwright.evaluate.sandbox.jail import LOST, SEEN, Jail
 from kernelwright.evaluate.sandbox.messages.tasks import LoadTask
 from kernelwright.evaluate.sandbox.messages.tools import Execute
@@ -221,3 +224,37 @@ def test_each_part_is_what_denies(inside, part, code):
     """Switched off, as only the tests of the defences do, it lets through what it denies otherwise."""
     assert inside(as_python(code), memory_bytes=1 << 30, off=(part,)) == "done"
     assert inside(as_python(code), memory_bytes=1 << 30) != "done"
+
+
+WENT_FAR = """
+found = os.fork()
+if found == 0:
+    os.setsid()
+    if os.fork() == 0:
+        import time
+        time.sleep(60)
+    os._exit(0)
+os.waitpid(found, 0)
+"""
+"""Leaves behind a process that has no more to do with it: another session's, and of a parent that is gone."""
+
+
+@pytest.mark.parametrize("ends", ["it is closed", "it ends by itself"])
+def test_what_it_leaves_behind_ends_with_it_where_it_has_no_process_namespace(put, ends):
+    child, _ = put(as_python(WENT_FAR) + "raise RuntimeError", off=("namespaces",), may_execute=True)
+    left = [pid for pid in strays.below(child.group) if pid != child.pid]
+    assert len(left) == 1
+    assert child.has_strays()
+    if ends == "it is closed":
+        child.close()
+    else:
+        os.kill(child.pid, signal.SIGKILL)
+        last = time.monotonic() + 5
+        while strays.is_alive(child.group) and time.monotonic() < last:
+            time.sleep(0.01)
+    assert not any(map(strays.is_alive, left))
+
+
+def test_who_has_no_other_process_has_no_strays(put):
+    child, _ = put(as_python("raise RuntimeError"), off=("namespaces",), may_execute=True)
+    assert not child.has_strays()

@@ -29,8 +29,8 @@ def ends():
 
 
 def test_a_message_arrives_as_it_was_sent(ends):
-    wire.send(ends[0], Born(pid=5, group=-1))
-    assert wire.receive(ends[1], Born) == Born(pid=5, group=-1)
+    wire.send(ends[0], Born(pid=5, group=-1, alone=True))
+    assert wire.receive(ends[1], Born) == Born(pid=5, group=-1, alone=True)
 
 
 def test_packets_keep_their_borders(ends):

@@ -8,9 +8,8 @@ either beside the clock. With constant weights a sample holds as many calls as a
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from kernelwright.evaluate.backends.backend import BESIDE_EAGER, NO_KERNELS, Loaded
 from kernelwright.evaluate.backends.cpu.process import must_be_own
@@ -125,17 +124,8 @@ class ModuleProcess(CandidateProcess):
         wanted = [(o.dtype, o.shape) for o in self._workload.outputs]
         well_formed = [call for call in ran.results if [(f.dtype, f.shape) for f in call] == wanted]
         must_be_own(self.child.pid, well_formed)
-        if _processes_of(self.child.pid):
+        if self.child.has_strays():
             raise TamperedError("it has processes of its own while it computes")
-
-
-def _processes_of(pid: int) -> bool:
-    """Whether a process has children; what they leave behind becomes its own, since it is the first of its namespace."""
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
-            if task.read_text().strip():
-                return True
-    return False
 
 
 @contextmanager

@@ -80,10 +80,12 @@ class Birth(Record):
 
 
 class Born(Record):
-    """From the keeper: the child's process and group."""
+    """From the keeper: the child's process and group, which is its own."""
 
     pid: int
     group: int
+    alone: bool
+    """Whether the child has a process namespace, which ends with it."""
 
 
 class Confined(Record):
