@@ -58,12 +58,10 @@ class Design:
 
     def stays(self, task: Task) -> str:
         """What PyTorch still does, and which share of the task that is by estimate; empty where it does nothing."""
-        kept = self._kept
-        return (
-            f"PyTorch keeps {', '.join(n.op for n in kept)}, about {self.share_kept(task):.0%} of the work"
-            if kept
-            else ""
-        )
+        if not self._kept:
+            return ""
+        names = ", ".join(node.op for node in self._kept)
+        return f"PyTorch keeps {names}, about {self.share_kept(task):.0%} of the work"
 
     def share_kept(self, task: Task) -> float:
         """The share of the task that PyTorch still does, by estimate."""

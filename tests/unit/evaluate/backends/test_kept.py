@@ -29,9 +29,11 @@ def test_what_is_illegible_or_missing_is_none(tmp_path, text):
 
 def test_what_cannot_be_written_is_done_without(tmp_path):
     (tmp_path / "in the way").write_text("")
-    kept.keep(KIND, tmp_path / "in the way" / "figures.json", {"a": 1})
     (tmp_path / "figures.json").mkdir()
-    kept.keep(KIND, tmp_path / "figures.json", {"a": 1})
+    for file in (tmp_path / "in the way" / "figures.json", tmp_path / "figures.json"):
+        kept.keep(KIND, file, {"a": 1})
+        assert kept.read(KIND, file) is None
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["figures.json", "in the way"]
 
 
 def test_two_threads_of_one_process_never_write_the_same_draft(monkeypatch, tmp_path):
