@@ -190,7 +190,9 @@ def outcome_of(trial: Trial, failure: Exception) -> Evaluation:
 
 def unheld(trial: Trial, backend: Backend, error: Exception) -> Evaluation:
     """What a kernel comes to beside which the referee finds no room on the device."""
-    reason = "the device has no memory left beside this kernel: it may hold on to what it allocates"
+    reason = (
+        "the device has no memory left beside this kernel: it, or another process, may hold on to what it allocates"
+    )
     return _told(trial, backend, Crashed(stage=trial.stage, reason=reason, log=str(error), build=trial.facts))
 
 

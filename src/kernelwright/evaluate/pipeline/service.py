@@ -345,8 +345,9 @@ def _must_fit(name: str) -> Iterator[None]:
 
 
 def _too_large(name: str, error: Exception) -> TaskError:
-    told = f"the device has no memory to judge {name!r}, with nothing else open: {error}. Make its inputs smaller."
-    return TaskError(told, "too_large")
+    told = f"the device has no memory to judge {name!r}, with nothing else of this worker's open: {error}. "
+    cure = "Make its inputs smaller, or end what other processes keep there (nvidia-smi names them)."
+    return TaskError(told + cure, "too_large")
 
 
 def _must_confine(backend: Backend) -> None:

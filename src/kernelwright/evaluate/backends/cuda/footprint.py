@@ -140,7 +140,7 @@ def fit(need: Need, free: int) -> Footprint:
     listed = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in least.parts.items() if size >= 1 << 27)
     raise TaskError(
         f"the task needs about {least.nbytes / 1e9:.0f} GB of device memory to be judged and {free / 1e9:.0f} GB are free "
-        f"(in GB: {listed}): make its inputs smaller",
+        f"(in GB: {listed}): make its inputs smaller, or end what other processes keep there (nvidia-smi names them)",
         "too_large",
     )
 
