@@ -6,7 +6,7 @@ journaled, and at the end the best is measured again and gets its receipt.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -386,14 +386,15 @@ async def begin(request: OptimizeRequest, suppliers: Suppliers, wind_up: WindUp)
         KernelwrightError: the run could not begin, or its folder cannot be written.
     """
     settled = settle(request)
-    evaluator = suppliers.open_evaluator(settled.config.policy, settled.config.place)
-    try:
+    async with AsyncExitStack() as held:
+        evaluator = suppliers.open_evaluator(settled.config.policy, settled.config.place)
+        held.push_async_callback(evaluator.close)
         card = await open_card(settled, evaluator, suppliers.listener, Mailbox())
         store = RunStore.create(request.runs / card.id, card)
-        return Workbench(store, settled.config, evaluator, suppliers, wind_up)
-    except BaseException:
-        await evaluator.close()
-        raise
+        held.callback(store.close)
+        made = Workbench(store, settled.config, evaluator, suppliers, wind_up)
+        held.pop_all()
+    return made
 
 
 async def go_on(folder: Path, suppliers: Suppliers, wind_up: WindUp) -> Workbench:
@@ -403,20 +404,17 @@ async def go_on(folder: Path, suppliers: Suppliers, wind_up: WindUp) -> Workbenc
         UsageError: the run is one of another kind.
         StoreError: there is no such run, or it cannot go on here.
     """
-    store = RunStore.open(folder, writing=True)
-    try:
+    async with AsyncExitStack() as held:
+        store = RunStore.open(folder, writing=True)
+        held.callback(store.close)
         config = config_of(store.card)
         if config.proposer != OUTSIDE:
             raise UsageError(
                 f"run {store.card.id} writes its own kernels: continue it with `kernelwright resume {folder}`"
             )
         evaluator = suppliers.open_evaluator(config.policy, config.place)
-        try:
-            await readmit(store.card, evaluator, suppliers.listener)
-            return Workbench(store, config, evaluator, suppliers, wind_up)
-        except BaseException:
-            await evaluator.close()
-            raise
-    except BaseException:
-        store.close()
-        raise
+        held.push_async_callback(evaluator.close)
+        await readmit(store.card, evaluator, suppliers.listener)
+        made = Workbench(store, config, evaluator, suppliers, wind_up)
+        held.pop_all()
+    return made

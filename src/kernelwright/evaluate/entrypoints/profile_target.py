@@ -15,12 +15,13 @@ from pathlib import Path
 
 import torch
 
+from kernelwright.evaluate.entrypoints.own_inputs import draw
 from kernelwright.evaluate.sandbox.messages import tools as messages
 from kernelwright.evaluate.triton.binding import loaded
 from kernelwright.evaluate.triton.model import call as called
 from kernelwright.evaluate.triton.model import model_of
 from kernelwright.records.task import Workload
-from kernelwright.records.tensor import Domain, Scalar, TensorSpec
+from kernelwright.records.tensor import Scalar
 
 Call = Callable[[], object]
 SEED = 7
@@ -51,20 +52,6 @@ def subject(what: messages.ModuleSubject | messages.LibrarySubject | messages.Pr
     if isinstance(what, messages.LibrarySubject):
         return _library(what, inputs, parameters)
     return _program(what, inputs, parameters)
-
-
-def draw(spec: TensorSpec, device: str) -> torch.Tensor:
-    """Values that the domain admits."""
-    dtype = getattr(torch, spec.dtype)
-    if spec.domain is Domain.INDEX or not (spec.floating or spec.dtype == "bool"):
-        return torch.randint(spec.bound or 2, spec.shape, dtype=dtype, device=device)
-    if spec.domain is Domain.MASK or spec.dtype == "bool":
-        return torch.randint(2, spec.shape, device=device).to(dtype)
-    if spec.domain is Domain.PROBABILITY:
-        return torch.rand(spec.shape, device=device).softmax(-1).to(dtype)
-    if spec.domain is Domain.NON_NEGATIVE:
-        return torch.rand(spec.shape, device=device).to(dtype)
-    return torch.randn(spec.shape, device=device).to(dtype)
 
 
 def _module(what: messages.ModuleSubject, inputs: list[torch.Tensor], parameters: list[torch.Tensor]) -> Call:

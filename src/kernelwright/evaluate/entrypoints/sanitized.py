@@ -11,11 +11,12 @@ import torch
 from cuda.bindings import driver
 
 from kernelwright.evaluate.entrypoints.launch_plan import bind
+from kernelwright.evaluate.entrypoints.own_inputs import draw
 from kernelwright.evaluate.sandbox.cuda_arena import check
 from kernelwright.evaluate.sandbox.messages.tools import ModelJob, PlanJob, SanitizerJob
 from kernelwright.evaluate.triton.binding import loaded
 from kernelwright.evaluate.triton.model import call, flatten, model_of
-from kernelwright.records.tensor import Domain, Scalar, TensorSpec
+from kernelwright.records.tensor import Scalar
 
 JOB = "job.json"
 DONE = "the candidate has been called"
@@ -23,24 +24,11 @@ DONE = "the candidate has been called"
 CALLS = 2
 
 
-def drawn(spec: TensorSpec) -> torch.Tensor:
-    """Values of the tensor's domain, on the device."""
-    dtype = getattr(torch, spec.dtype)
-    if spec.domain is Domain.MASK or (spec.domain is Domain.LABEL and spec.floating):
-        return torch.randint(0, 2, spec.shape, device="cuda").to(dtype)
-    if not spec.floating:
-        return torch.randint(0, spec.bound or 2, spec.shape, device="cuda").to(dtype)
-    values = torch.randn(spec.shape, device="cuda")
-    if spec.domain is Domain.PROBABILITY:
-        return torch.softmax(values, -1).to(dtype)
-    return (values if spec.domain is Domain.REAL else values.abs()).to(dtype)
-
-
 def call_plan(job: PlanJob) -> None:
     """Launch a plan of tier one."""
     workload = job.workload
     modules = [check(driver.cuModuleLoadData(m)) for m in job.modules]
-    specs = [drawn(t) for t in workload.tensors], [drawn(p) for p in workload.parameters]
+    specs = [draw(t, "cuda") for t in workload.tensors], [draw(p, "cuda") for p in workload.parameters]
     outputs = [torch.empty(o.shape, dtype=getattr(torch, o.dtype), device="cuda") for o in workload.outputs]
     bound = bind(job.plan, modules, [o.nbytes for o in workload.outputs])
     places = dict(zip(("input", "parameter"), ([t.data_ptr() for t in ts] for ts in specs), strict=True))
@@ -54,8 +42,8 @@ def call_model(job: ModelJob) -> None:
     """Call a module of tier two."""
     candidate, workload = job.candidate, job.workload
     model = model_of(candidate, job.init).cuda()
-    loaded(model, {p.name: drawn(p) for p in workload.parameters}, strict=False)
-    arguments = [i.value if isinstance(i, Scalar) else drawn(i) for i in workload.inputs]
+    loaded(model, {p.name: draw(p, "cuda") for p in workload.parameters}, strict=False)
+    arguments = [i.value if isinstance(i, Scalar) else draw(i, "cuda") for i in workload.inputs]
     with torch.no_grad():
         for _ in range(CALLS):
             flatten(call(model, workload, arguments))

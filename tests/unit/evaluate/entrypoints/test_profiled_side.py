@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import kernelwright
-from kernelwright.evaluate.entrypoints import profile_target
+from kernelwright.evaluate.entrypoints import own_inputs, profile_target
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import (
@@ -64,12 +64,14 @@ def test_a_module_is_called_with_its_tunables_its_parameters_and_scalars():
         (Domain.NON_NEGATIVE, "bfloat16", lambda t: (t >= 0).all()),
         (Domain.PROBABILITY, "float32", lambda t: torch.allclose(t.sum(-1), torch.ones(64))),
         (Domain.MASK, "bool", lambda t: t.any() and not t.all()),
+        (Domain.MASK, "float32", lambda t: ((t == 0) | (t == 1)).all() and t.any()),
+        (Domain.LABEL, "float32", lambda t: (t == t.round()).all() and (t >= 0).all()),
         (Domain.INDEX, "int64", lambda t: ((t >= 0) & (t < 7)).all() and (t > 1).any()),
     ],
 )
 def test_inputs_are_of_their_domain(domain, dtype, admits):
     spec = TensorSpec(name="t", shape=(64, 9), dtype=dtype, domain=domain, bound=7 if domain is Domain.INDEX else None)
-    drawn = profile_target.draw(spec, "cpu")
+    drawn = own_inputs.draw(spec, "cpu")
     assert (tuple(drawn.shape), str(drawn.dtype)) == ((64, 9), f"torch.{dtype}")
     assert admits(drawn)
 
