@@ -20,6 +20,8 @@ class Family:
     name: str
     tasks: int
     right: int
+    eager: tuple[float, ...]
+    """Times as fast as eager PyTorch."""
     compile: tuple[float, ...]
     """Times as fast as `torch.compile`."""
     better: tuple[float, ...]
@@ -54,6 +56,7 @@ def family(name: str, rows: Sequence[Row]) -> Family:
         name=name,
         tasks=len(rows),
         right=sum(row.get("outcome") in RIGHT for row in rows),
+        eager=tuple(figure(row, "eager") for row in timed),
         compile=tuple(figure(row, "compile") for row in timed),
         better=tuple(better(row) for row in timed),
         faster=sum(v == {"faster"} for v in verdicts),

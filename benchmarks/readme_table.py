@@ -1,8 +1,8 @@
 """Writes the README's results from committed measurements; `--check` fails when the two differ.
 
-Reads every `benchmarks/results/examples-*.json` (docs/results.md has the schema) and fills two marked places of
-README.md: `headline`, the clearest win of each file over both baselines, and `results`, every row. A third, `field`, says
-what `author-field-nvidia-*.json` come to by family. Measures nothing.
+Fills three marked places of README.md: `headline`, what all tasks of a kind come to on a GPU and on a CPU; `results`, every
+row of `benchmarks/results/examples-*.json` (docs/results.md has the schema); `field`, what `author-field-nvidia-*.json` come
+to by family. Measures nothing.
 """
 
 import json
@@ -24,6 +24,8 @@ COLUMNS = (
 )  # fmt: skip
 ARITHMETIC = 5.0
 """TFLOP/s below which arithmetic bounds nothing."""
+KINDS = {"operators": "single operators", "chains": "fused chains", "networks": "whole networks"}
+"""The folders of the field's tasks, and what the headline calls them."""
 NOTHING = "*No measurement has been committed yet.*"
 
 
@@ -70,16 +72,12 @@ class Results(Closed):
 
 def main(arguments: list[str]) -> int:
     """Rewrites the README, or only compares it."""
-    found = [read(path) for path in sorted(RESULTS.glob("examples-*.json"))]
-    before = README.read_text("utf-8")
-    after = fill(fill(before, "headline", headline(found)), "results", tables(found))
-    after = fill(
-        after,
-        "field",
-        fields(
-            [json.loads(p.read_text("utf-8")) for p in sorted(RESULTS.glob("author-field-nvidia-*.json"), reverse=True)]
-        ),
-    )
+    examples = [read(path) for path in sorted(RESULTS.glob("examples-*.json"))]
+    field = [json.loads(p.read_text("utf-8")) for p in sorted(RESULTS.glob("author-field-nvidia-*.json"), reverse=True)]
+    own = [json.loads(p.read_text("utf-8")) for p in sorted(RESULTS.glob("author-own-*.json"))]
+    before = after = README.read_text("utf-8")
+    for place, body in {"headline": headline(field, own), "results": tables(examples), "field": fields(field)}.items():
+        after = fill(after, place, body)
     if "--check" not in arguments:
         README.write_text(after, "utf-8")
         return 0
@@ -93,20 +91,23 @@ def read(path: Path) -> Results:
     return Results.model_validate_json(path.read_text("utf-8"))
 
 
-def headline(found: list[Results]) -> str:
-    """The clearest win over both baselines of each file, as one table."""
-    wins = [(r, row) for r in found if (row := clearest(r)) is not None]
-    if not wins:
+def headline(field: list[dict[str, Any]], own: list[dict[str, Any]]) -> str:
+    """A line for each kind of the field's tasks on the first device, and one for the suite's own on a CPU."""
+    lines = [total(found, kind, name) for found in field[:1] for kind, name in KINDS.items()]
+    lines += [total(found, "own", "the suite's own tasks") for found in own if found["target"] == "cpu"]
+    if not lines:
         return NOTHING
-    names, rule = head()
-    rows = [f"| {row.task} | {r.device} |{line(row).split('|', 3)[3]}" for r, row in wins]
-    return "\n".join([names.replace("| target |", "| on |"), rule, *rows])
+    names = (
+        "kind of task", "on", "tasks", "right", "over eager", "over `torch.compile`", "faster than both", "slower than one",
+    )  # fmt: skip
+    return "\n".join([f"| {' | '.join(names)} |", f"|---|---|{'--:|' * (len(names) - 2)}", *lines])
 
 
-def clearest(found: Results) -> Row | None:
-    """Of the rows that are faster than both baselines, the one whose smaller lower bound is the largest."""
-    wins = [row for row in found.rows if row.verdict_eager == row.verdict_compile == "faster"]
-    return max(wins, key=lambda row: min(row.speedup_eager.low, row.speedup_compile.low), default=None)
+def total(found: dict[str, Any], kind: str, name: str) -> str:
+    """All tasks of a kind in one line: counts and geometric means."""
+    of = family(name, [row for row in found["rows"] if kind in row["task"].split("/")[:-1]])
+    means = f"{mean(of.eager):.2f}× | {mean(of.compile):.2f}×"
+    return f"| {name} | {found['device']} | {of.tasks} | {of.right} | {means} | {of.faster} | {of.slower} |"
 
 
 def tables(found: list[Results]) -> str:
@@ -154,7 +155,7 @@ def fields(found: list[dict[str, Any]]) -> str:
 
 def one_field(found: dict[str, Any]) -> str:
     """The table of one pass, and what it was measured with."""
-    kinds = {k: [r for r in found["rows"] if f"/{k}/" in r["task"]] for k in ("operators", "chains", "networks")}
+    kinds = {k: [r for r in found["rows"] if f"/{k}/" in r["task"]] for k in KINDS}
     lines = [
         f"| {' | '.join(COLUMNS)} |",
         f"|---|{'--:|' * (len(COLUMNS) - 1)}",

@@ -52,7 +52,7 @@ def test_write_then_check(script, tmp_path, capsys):
     won = "| mse_loss | cpu | 7.29 ms | 3.10× (3.05 to 3.16), faster | 0.90× (0.88 to 0.93), slower |"
     assert text.count(won) == 1
     assert text.count("| softmax |") == 1
-    assert script.NOTHING in text, "no row is faster than both baselines: there is no headline"
+    assert script.NOTHING in text, "examples alone make no headline"
     assert "Example CPU; numerics strict; gcc 12.2.0, torch 2.13.0; commit `0123456789ab`, 2026-01-01." in text
 
 
@@ -111,35 +111,34 @@ def test_lost_marks_are_named(script, tmp_path):
         script.main([])
 
 
-def row(task, eager, compiled, verdicts=("faster", "faster")):
-    speedups = ({"median": v, "low": v - 0.01, "high": v + 0.01} for v in (eager, compiled))
-    eager, compiled = speedups
-    return {
-        "task": task, "target": "cpu", "latency_us": 2640.0, "speedup_eager": eager, "speedup_compile": compiled,
-        "verdict_eager": verdicts[0], "verdict_compile": verdicts[1],
-    }  # fmt: skip
+def passed(target, *rows):
+    return {"device": f"a {target}", "target": target, "rows": rows}
 
 
-def results(script, device, *rows):
-    given = {"device": device, "versions": {}, "commit": "abc", "date": "today", "rows": rows}
-    return script.Results.model_validate(given)
+def row(task, eager, compiled, verdict):
+    sides = {"eager": [eager, eager, eager, verdict], "compile": [compiled, compiled, compiled, verdict]}
+    return {"task": task, "family": "f", "outcome": "measured", **sides}
 
 
-def test_the_headline_is_the_clearest_win_over_both_baselines(script):
-    here = results(
-        script, "a CPU", row("first", 9.0, 0.99, ("faster", "inconclusive")), row("softmax", 1.1, 1.9),
-        row("cross_entropy", 3.1, 1.5), row("copy", 4.0, 1.2),
-    )  # fmt: skip
-    lines = script.headline([here, results(script, "a GPU", row("softmax", 2.2, 1.2))]).splitlines()
-    assert lines[0].startswith("| task | on | one call |")
-    assert lines[2].startswith("| cross_entropy | a CPU | 2.64 ms | 3.10× (3.09 to 3.11), faster | 1.50× ")
-    assert lines[3].startswith("| softmax | a GPU | 2.64 ms | 2.20×")
+def test_the_headline_has_all_tasks_of_a_kind_on_the_first_gpu_and_the_suite_s_own_on_a_cpu(script):
+    wrong = {"task": "field/operators/c", "family": "f", "outcome": "incorrect"}
+    fast = row("field/operators/a", 2.0, 1.0, "faster"), row("field/operators/b", 8.0, 4.0, "faster")
+    slow = row("own/a", 3.0, 0.5, "slower")
+    given = [passed("cuda", *fast, wrong), passed("cuda")], [passed("cuda", slow), passed("cpu", slow)]
+    lines = script.headline(*given).splitlines()
+    assert lines[0].startswith("| kind of task | on | tasks | right |")
+    assert lines[2] == "| single operators | a cuda | 3 | 2 | 4.00× | 2.00× | 2 | 0 |"
+    assert lines[-1] == "| the suite's own tasks | a cpu | 1 | 1 | 3.00× | 0.50× | 0 | 1 |"
+    assert len(lines) == 6
 
 
-def test_without_a_win_over_both_there_is_no_headline(script):
-    assert script.headline([results(script, "a CPU", row("x", 2.0, 0.9, ("faster", "slower")))]) == script.NOTHING
+def test_without_a_pass_there_is_no_headline(script):
+    assert script.headline([], [passed("cuda")]) == script.NOTHING
 
 
-def test_what_is_committed_has_a_win_over_both_on_each_device(script):
-    found = [script.read(path) for path in sorted((SCRIPT.parent / "results").glob("examples-*.json"))]
-    assert found and all(script.clearest(each) is not None for each in found)
+def test_what_is_committed_makes_a_headline_with_every_kind():
+    text = (SCRIPT.parents[1] / "README.md").read_text().split("<!-- headline:begin -->")[1]
+    lines = text.split("<!-- headline:end -->")[0].strip().splitlines()
+    assert [each.split(" | ")[0] for each in lines[2:]] == [
+        "| single operators", "| fused chains", "| whole networks", "| the suite's own tasks",
+    ]  # fmt: skip
