@@ -52,7 +52,7 @@ class ModelConfig(Record):
     concurrency: int = Field(default=4, ge=1)
     """Requests in flight at once."""
     retries: int = Field(default=6, ge=0)
-    """How often to try again after a refused connection, a timeout, 408, 409, 429 or 5xx."""
+    """How often to try again after a refused connection, a timeout, 408, 409, 425, 429 or 5xx."""
     timeout_s: float = Field(default=300.0, gt=0)
     """How long one try may take; of a reply that comes in pieces, how long it may be silent."""
     stream: bool = True

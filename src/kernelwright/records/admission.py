@@ -9,7 +9,7 @@ from kernelwright.records.base import Record
 from kernelwright.records.task import Target, Task
 
 Reason = Literal[
-    "no_task", "unreadable", "raises", "dies", "slow", "too_large", "mutates_inputs", "mutates_state", "random",
+    "no_task", "unreadable", "raises", "dies", "slow", "too_large", "mutates_state", "random",
     "not_finite", "ignores_input", "trivial", "unfit", "not_examined",
 ]  # fmt: skip
 """Why a task is not fit: `unfit` is a refusal without a class of its own; `not_examined`: the referee or the machine
@@ -22,7 +22,6 @@ REASON_MEANING: dict[Reason, str] = {
     "dies": "its reference's process ends by itself or needs too much memory",
     "slow": "takes too long",
     "too_large": "needs more device memory than there is",
-    "mutates_inputs": "its reference writes to its inputs",
     "mutates_state": "its reference changes its own parameters or buffers",
     "random": "two calls on the same inputs differ",
     "not_finite": "gives NaN or infinity on its own inputs",

@@ -37,7 +37,10 @@ Strategies = Annotated[
 ]
 Proposers = Annotated[
     str | None,
-    _option("author, llm or llm:VARIANT, separated by commas. Default: llm with --model, else author.", _WHAT),
+    _option(
+        "author, inductor, graph, llm or llm:VARIANT, separated by commas. Default: llm with --model, else author.",
+        _WHAT,
+    ),
 ]
 Rewards = Annotated[str, _option("Rewards that a predictor learns, separated by commas.", _WHAT)]
 Seeds = Annotated[
@@ -60,7 +63,7 @@ Direct = Annotated[
     ),
 ]
 NaiveKernels = Annotated[
-    Path | None, _option("A directory with one naive kernel per task: TASK.cu or TASK.cpp.", _WHAT)
+    Path | None, _option("A directory with one naive kernel per task: TASK.cu, TASK.cpp or TASK.py.", _WHAT)
 ]
 Proposals = Annotated[int | None, _option("How many proposals the search may make.", _BUDGET)]
 DeviceSeconds = Annotated[float | None, _option("Seconds that evaluating may take.", _BUDGET)]

@@ -29,8 +29,8 @@ Strategy = Annotated[str | None, _option("How to search: {strategies}. A variant
 Proposers = Annotated[
     str | None,
     _option(
-        "Who writes the kernels, with commas between: author, inductor (what torch.compile writes), llm or llm:VARIANT. "
-        "Default: llm with --model, else author,inductor."
+        "Who writes the kernels, with commas between: author, inductor (what torch.compile writes), graph (steps of the "
+        "technique graph), llm or llm:VARIANT. Default: llm with --model, else author,inductor."
     ),
 ]
 Models = Annotated[
