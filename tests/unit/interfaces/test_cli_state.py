@@ -2,7 +2,7 @@
 
 from kernelwright import api
 from kernelwright.engine.summary import check_of
-from kernelwright.interfaces.cli.words import state_line
+from kernelwright.interfaces.cli.words import state_line, verdict_line
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.tensor import TensorSpec
 from kernelwright.testing.samples import sample_environment, sample_evaluation, sample_task
@@ -37,3 +37,8 @@ def test_the_option_is_the_policy_s(kernelwright, task, tmp_path, monkeypatch):
     for options in ((), ("--state", "ignore")):
         assert kernelwright("check", task, "k.cpp", *options).code == 0
     assert [request.policy.state for request in asked] == ["compare", "ignore"]
+
+
+def test_a_reason_begins_no_line_of_its_own():
+    found = judged((), ()).model_copy(update={"reason": "odd\nmeasured\x1b[2J"})
+    assert verdict_line(found).endswith(": odd measured\N{REPLACEMENT CHARACTER}[2J")

@@ -17,7 +17,7 @@ from kernelwright.evaluate.entrypoints.library_share import library_share
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.triton.binding import COPY, bind
+from kernelwright.evaluate.triton.binding import COPY, bind, own_tensors
 from kernelwright.evaluate.triton.model import call, model_of, plain, written
 from kernelwright.records.tensor import Scalar
 
@@ -33,6 +33,8 @@ class ModuleSide:
         self._results: list[list[torch.Tensor]] = []
         self._taken: tuple[int, ...] = ()
         self._late = False
+        self._kept: frozenset[int] | None = None
+        """Where tensors lie that the model keeps; None until it has been called."""
 
     def load(self, command: messages.LoadModule) -> messages.ModelLoaded:
         """Map the arena, import the module and build its model."""
@@ -68,8 +70,12 @@ class ModuleSide:
         return Done()
 
     def clear(self, command: messages.Clear) -> Done:
-        """Forget the last results, and leave poison where the next ones may come to lie."""
-        self._results = []
+        """Forget the last results, and leave poison where the next ones may come to lie.
+
+        What the model keeps is looked for anew: if it is a result too it is handed out as a copy, since the grader fills
+        results.
+        """
+        self._results, self._kept = [], None
         sizes = [max(s.nbytes, 1) for _ in range(command.count) for s in self._workload.outputs]
         held = [torch.full((size,), 0xFF, dtype=torch.uint8) for size in sizes]
         del held
@@ -117,6 +123,8 @@ class ModuleSide:
         elif self._stateful:
             self._put_back()
         results = plain(call(self._bound.model, self._workload, arguments))
+        if self._kept is None:
+            self._kept = _places(self._bound.model)
         after = [CLONE(t) for t in written(self._bound.own, self._workload, arguments)]
         return [*(self._own(CONTIGUOUS(t)) for t in results), *after]
 
@@ -128,7 +136,9 @@ class ModuleSide:
                 COPY(self._bound.own[name], given[name])
 
     def _own(self, tensor: torch.Tensor) -> torch.Tensor:
-        return CLONE(tensor) if self._view.holds(tensor.data_ptr()) else tensor
+        assert self._kept is not None, "the model has been called"
+        kept = self._view.holds(tensor.data_ptr()) or tensor.untyped_storage().data_ptr() in self._kept
+        return CLONE(tensor) if kept else tensor
 
     def _described(self) -> list[list[messages.Found]]:
         return [[described(t) for t in call] for call in self._results]
@@ -145,6 +155,12 @@ class ModuleSide:
             i.value if isinstance(i, Scalar) else CLONE(next(tensors)) if i.name in changes else next(tensors)
             for i in self._workload.inputs
         ]
+
+
+def _places(model: torch.nn.Module) -> frozenset[int]:
+    """Where the memory of a model's own tensors begins."""
+    tensors = (one.tensor for one in own_tensors(model))
+    return frozenset(t.untyped_storage().data_ptr() for t in tensors if t.layout == torch.strided)
 
 
 def serve(control: socket.socket) -> None:

@@ -116,6 +116,11 @@ def of_all(results: tuple[tuple[Found, ...], ...], calls: int) -> tuple[tuple[Fo
     return results
 
 
+def _name(told: str) -> str:
+    """An error's name, as a child tells it: a class may be called anything, and lines of its own would look like ours."""
+    return told if all(part.isidentifier() for part in told.split(".")) else repr(told)
+
+
 class CandidateProcess:
     """A child with results to read. `limit_s` bounds each question."""
 
@@ -315,7 +320,7 @@ class CandidateProcess:
             raise TamperedError(f"answer {answer.serial} came for another question than ours")
         if answer.reply is None:
             assert answer.raised is not None, "an answer has one of them"
-            raise ChildRaisedError(answer.raised.error[:ERROR], answer.raised.log[-LOG:])
+            raise ChildRaisedError(_name(answer.raised.error[:ERROR]), answer.raised.log[-LOG:])
         return answer.reply
 
     def _copy(self, pieces: Sequence[tuple[int, int]], into: int) -> None:

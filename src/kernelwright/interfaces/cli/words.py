@@ -24,6 +24,11 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
+def flat(text: str) -> str:
+    """The same on one line: what is within a line of ours must not begin one."""
+    return " ".join(plain(text).split("\n"))
+
+
 def speedups(versus: "Sequence[Versus]") -> str:
     """Such as `2.91x eager, 1.02x torch.compile`."""
     return ", ".join(f"{times(v.speedup)} {_NAMES[v.baseline]}" for v in versus)
@@ -67,7 +72,7 @@ def ratio(found: "Ratio | None", verdict: "Verdict | None") -> str:
 def verdict_line(summary: "CheckSummary") -> str:
     """Such as `incorrect: expected 1.5, got -1.5`, as rich's markup."""
     style = "green" if summary.right else "red"
-    reason = f": {escape(plain(summary.reason))}" if summary.reason else ""
+    reason = f": {escape(flat(summary.reason))}" if summary.reason else ""
     return f"[bold {style}]{summary.outcome}[/]{reason}"
 
 
@@ -76,7 +81,7 @@ def how_line(summary: "CheckSummary") -> str:
     if not summary.how:
         return ""
     never = "" if summary.target.present else f"it never ran on {escape(summary.target.name)}; "
-    return f"judged            by {escape(plain(summary.how))}; {never}no time is claimed"
+    return f"judged            by {escape(flat(summary.how))}; {never}no time is claimed"
 
 
 def work_line(summary: "CheckSummary") -> str:

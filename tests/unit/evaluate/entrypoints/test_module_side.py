@@ -55,6 +55,19 @@ class ModelNew(torch.nn.Module):
 """
 
 
+KEEPING = """
+import torch
+
+class ModelNew(torch.nn.Module):
+    table = None
+
+    def forward(self, x, by):
+        if self.table is None:
+            self.table = [torch.ones(4)]
+        return self.table[0]
+"""
+
+
 @pytest.fixture
 def arena():
     made = Arena([64, 128])
@@ -118,6 +131,14 @@ def test_a_result_is_never_an_input(side_of):
     (found,) = side.run(Run(calls=((0,),))).results[0]
     assert not side._view.holds(found.address)
     assert result(side) == [1.0] * 4
+
+
+def test_a_result_is_nothing_that_the_model_keeps_for_the_grader_may_write_there(side_of):
+    side, _ = side_of(KEEPING)
+    for _ in range(2):
+        (found,) = side.run(Run(calls=((0,),))).results[0]
+        assert found.address != side._bound.model.table[0].data_ptr()
+        side.clear(Clear(count=1))
 
 
 def test_nothing_of_earlier_results_is_kept(side_of):

@@ -147,6 +147,13 @@ def test_foreign_exceptions_are_told():
     assert len(raised.value.log) == LOG
 
 
+@pytest.mark.parametrize(("told", "name"), [("torch.OddError", "torch.OddError"), ("x\nmeasured", "'x\\nmeasured'")])
+def test_the_name_of_a_foreign_exception_has_no_lines_of_its_own(told, name):
+    with pytest.raises(ChildRaisedError) as raised:
+        process({"raised": {"error": told, "log": ""}}).ask(TakeParameters(offsets=()))
+    assert raised.value.name == name
+
+
 def test_a_dtype_that_nobody_knows_is_only_a_word():
     ran = replies(results=[[found(dtype="complex?")]], ns=1).run([(0,)], checked=False)
     assert ran.results[0][0].dtype == "complex?"

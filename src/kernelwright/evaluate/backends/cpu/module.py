@@ -4,8 +4,13 @@ Parameters are given in a question of their own before each sample, so that a sa
 call: what is worked out of them alone serves no second one. While they are given the sample's inputs are not there yet, and
 what that takes longer than it takes eager is added to the sample's time (`PairedBenchmark`): nothing can be worked out of
 either beside the clock. With constant weights a sample holds as many calls as any other, and parameters are given once.
+
+A result belongs to whom it was handed to. Before a sample the grader fills the last ones with poison, from outside: what a
+module keeps of them holds nothing, and no question outside of the clock is asked for it, in which the module's own code
+could run. No question leaves a process behind: one that was begun in it would not stand still while others are timed.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,12 +21,15 @@ from kernelwright.evaluate.backends.cpu.process import must_be_own
 from kernelwright.evaluate.backends.first_call import FirstCall
 from kernelwright.evaluate.backends.host import Host, headers
 from kernelwright.evaluate.backends.instruments import Instruments
+from kernelwright.evaluate.sandbox import kernel
 from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ran, TamperedError
-from kernelwright.evaluate.sandbox.child import Child
+from kernelwright.evaluate.sandbox.child import Child, Meanwhile, Response
 from kernelwright.evaluate.sandbox.handover import ToldHandover
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.evaluate.sandbox.messages.base import Command, R
 from kernelwright.evaluate.sandbox.messages.calls import (
     Clear,
+    Found,
     LoadModule,
     ModelLoaded,
     TakeParameters,
@@ -30,6 +38,7 @@ from kernelwright.evaluate.sandbox.messages.calls import (
 )
 from kernelwright.evaluate.session.binding import bound
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
+from kernelwright.evaluate.verify.compare import POISON_BYTE
 from kernelwright.languages import language, python_code
 from kernelwright.records.evaluation import Refused
 from kernelwright.records.measure import BuildFacts
@@ -55,12 +64,23 @@ class ModuleProcess(CandidateProcess):
         self._inputs = len(workload.tensors)
         self._given: tuple[int, ...] | None = ()
         self._given_ns = 0
+        self._last: list[tuple[Found, ...]] = []
+        """Its last results that have the form they should."""
         if workload.parameters and not constant:
             self.calls_at_once = 1
 
     def ready(self, calls: int) -> None:
-        """Have it let go of its last results and poison what may hold the next, outside of any clock."""
-        self.ask(Clear(count=calls))
+        """Fill its last results with poison, while it stands still.
+
+        Raises:
+            TamperedError: they are not there any more.
+        """
+        areas = [(f.address, f.nbytes, POISON_BYTE) for call in self._last for f in call if f.nbytes]
+        self._last = []
+        try:
+            kernel.fill_process(self.child.pid, areas)
+        except OSError as error:
+            raise TamperedError(f"its last results are not there any more: {os.strerror(error.errno or 0)}") from None
 
     def take_parameters(self, offsets: Sequence[int]) -> None:
         """Give it the parameters at these offsets."""
@@ -77,11 +97,12 @@ class ModuleProcess(CandidateProcess):
 
         Raises:
             TamperedError: a result is memory of somebody else's, or it has processes of its own.
-            as `ask`.
+            as `ask` and `ready`.
         """
         given_ns = self._give(self._common(calls))
         if checked:
             self.ready(len(calls))
+            self.ask(Clear(count=len(calls)))
         ran = super().run([offsets[: self._inputs] for offsets in calls], checked, variant)
         self._must_be_honest(ran)
         return replace(ran, given_ns=given_ns)
@@ -122,10 +143,16 @@ class ModuleProcess(CandidateProcess):
     def _must_be_honest(self, ran: Ran) -> None:
         # A result of another form is wrong whatever its pages are, and a lie about its shape would have us read many.
         wanted = [(o.dtype, o.shape) for o in self._workload.outputs]
-        well_formed = [call for call in ran.results if [(f.dtype, f.shape) for f in call] == wanted]
-        must_be_own(self.child.pid, well_formed)
+        self._last = [call for call in ran.results if [(f.dtype, f.shape) for f in call] == wanted]
+        must_be_own(self.child.pid, self._last)
+
+    def _put(
+        self, command: Command[R], limit_s: float | None = None, meanwhile: Meanwhile | None = None
+    ) -> tuple[R, Response[R]]:
+        found = super()._put(command, limit_s, meanwhile)
         if self.child.has_strays():
-            raise TamperedError("it has processes of its own while it computes")
+            raise TamperedError("it has processes of its own while it stands still")
+        return found
 
 
 @contextmanager
