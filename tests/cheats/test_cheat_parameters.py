@@ -69,6 +69,50 @@ class ModelNew(Model):
 """
 """Has the referee's own code in its process fold the weights."""
 
+SKIPPING = """
+
+binding = sys.modules["kernelwright.evaluate.triton.binding"]
+
+def skipping(bound, values):
+    bound.model.given = values
+
+binding.Bound.give = skipping
+
+class ModelNew(Model):
+    def forward(self, x):
+        return x @ (self.given["a.weight"] @ self.given["b.weight"] @ self.given["c.weight"])
+"""
+"""Copies nothing: what copying takes eager is time for work on what lies in the arena."""
+ARENA = """
+
+side = sys.modules["kernelwright.evaluate.entrypoints.module"]
+held = side._held
+own = {"a.weight": "a", "b.weight": "b", "c.weight": "c"}
+side._held = lambda t: held(next(v for n, v in MODEL[0].given.items() if getattr(MODEL[0], own[n]).weight is t))
+MODEL = []
+
+class ModelNew(Model):
+    def __init__(self):
+        super().__init__()
+        MODEL.append(self)
+
+    def forward(self, x):
+        return x @ (self.given["a.weight"] @ self.given["b.weight"] @ self.given["c.weight"])
+"""
+"""Says that its parameters lie where the arena does."""
+MOVING = """
+
+class ModelNew(Model):
+    def __init__(self):
+        super().__init__()
+        self.a.weight = nn.Parameter(self.a.weight.detach().t().contiguous().t())
+
+    def forward(self, x):
+        self.b.weight.data = self.b.weight.data.clone()
+        return super().forward(x)
+"""
+"""Its tensors are laid out otherwise, or move with every call: odd, and honest."""
+
 
 @pytest.fixture
 def judged(bench):
@@ -92,3 +136,16 @@ def test_weights_that_are_folded_while_they_are_given(judged):
         assert found.because in ("clock_disagrees", "hidden_work")
     else:
         assert found.timing.latency_us > twin.timing.latency_us / 1.5
+
+
+@pytest.mark.parametrize(
+    "more", [SKIPPING, SKIPPING.split("class ModelNew")[0] + ARENA], ids=["elsewhere", "in the arena"]
+)
+def test_parameters_that_are_not_taken(judged, more):
+    found = judged(more)
+    assert (found.outcome, found.because) == ("suspect", "tampering"), found
+    assert "parameters" in found.evidence
+
+
+def test_parameters_that_lie_otherwise_or_move_are_found(judged):
+    assert judged(MOVING).outcome == "measured"

@@ -95,6 +95,10 @@ SAID = [
         calls.ModelLoaded(binding=Binding(by_name=2, by_value=("w = weight",), left=("bias",), constant=("table",))),
     ),
     (calls.LoadModule(starts=(0,), **OF_MODEL, threads=2, constant=True), calls.ModelLoaded()),
+    (
+        calls.TellParameters(),
+        calls.ParametersHeld(tensors=(calls.Held(address=1 << 46, dtype="float32", strides=(64, 1)), None)),
+    ),
     (calls.Clear(count=3), Done()),
     (calls.TellLibraryShare(call=(0, 64)), calls.LibraryShare(share=0.5)),
     (

@@ -69,6 +69,11 @@ class ModuleSide:
             self._bound.give(self._parameters(wanted))
         return Done()
 
+    def held(self, command: messages.TellParameters) -> messages.ParametersHeld:
+        """Where they lie, for the grader to look whether they were taken."""
+        own = [self._bound.own.get(p.name) for p in self._workload.parameters]
+        return messages.ParametersHeld(tensors=[None if t is None else _held(t) for t in own])
+
     def clear(self, command: messages.Clear) -> Done:
         """Forget the last results, and leave poison where the next ones may come to lie.
 
@@ -157,6 +162,12 @@ class ModuleSide:
         ]
 
 
+def _held(tensor: torch.Tensor) -> messages.Held:
+    return messages.Held(
+        address=tensor.data_ptr(), dtype=str(tensor.dtype).removeprefix("torch."), strides=tensor.stride()
+    )
+
+
 def _places(model: torch.nn.Module) -> frozenset[int]:
     """Where the memory of a model's own tensors begins."""
     tensors = (one.tensor for one in own_tensors(model))
@@ -169,6 +180,7 @@ def serve(control: socket.socket) -> None:
     handlers: session.Handlers = {
         messages.LoadModule: side.load,
         messages.TakeParameters: side.parameters,
+        messages.TellParameters: side.held,
         messages.Clear: side.clear,
         messages.Run: side.run,
         messages.RunInTurn: side.in_turn,

@@ -16,7 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+import torch
+
 from kernelwright.evaluate.backends.backend import BESIDE_EAGER, NO_KERNELS, Loaded
+from kernelwright.evaluate.backends.cpu.held import HeldParameters
 from kernelwright.evaluate.backends.cpu.process import must_be_own
 from kernelwright.evaluate.backends.first_call import FirstCall
 from kernelwright.evaluate.backends.host import Host, headers
@@ -34,6 +37,7 @@ from kernelwright.evaluate.sandbox.messages.calls import (
     ModelLoaded,
     TakeParameters,
     TellLibraryShare,
+    TellParameters,
     TellPrecision,
 )
 from kernelwright.evaluate.session.binding import bound
@@ -57,9 +61,19 @@ ENVIRONMENT = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_VEC_ISA_OK":
 class ModuleProcess(CandidateProcess):
     """A child whose results are its own memory, and whose parameters are given before a sample."""
 
-    def __init__(self, child: Child, limit_s: float, workload: Workload, constant: bool) -> None:
+    def __init__(
+        self,
+        child: Child,
+        limit_s: float,
+        workload: Workload,
+        constant: bool,
+        view: Callable[[int, int], torch.Tensor],
+    ) -> None:
         super().__init__(child, limit_s)
+        self._held = HeldParameters(child.pid, lambda: self.ask(TellParameters()).tensors, view)
         self.guarded_in_time = False
+        self.may_begin = False
+        """Whether it may begin processes of its own, which must have ended with every answer."""
         self._workload, self._constant = workload, constant
         self._inputs = len(workload.tensors)
         self._given: tuple[int, ...] | None = ()
@@ -83,9 +97,17 @@ class ModuleProcess(CandidateProcess):
             raise TamperedError(f"its last results are not there any more: {os.strerror(error.errno or 0)}") from None
 
     def take_parameters(self, offsets: Sequence[int]) -> None:
-        """Give it the parameters at these offsets."""
-        if offsets:
-            self._given, self._given_ns = tuple(offsets), self._put(TakeParameters(offsets=offsets))[1].outside_ns
+        """Give it the parameters at these offsets.
+
+        Raises:
+            TamperedError: it has not taken them.
+            as `ask`.
+        """
+        if not offsets:
+            return
+        self._given, self._given_ns = tuple(offsets), self._put(TakeParameters(offsets=offsets))[1].outside_ns
+        if not self._constant:
+            self._held.check(self._inputs, offsets)
 
     def take_ahead(self, calls: Sequence[Sequence[int]]) -> None:
         """See `CandidateProcess.take_ahead`."""
@@ -150,7 +172,7 @@ class ModuleProcess(CandidateProcess):
         self, command: Command[R], limit_s: float | None = None, meanwhile: Meanwhile | None = None
     ) -> tuple[R, Response[R]]:
         found = super()._put(command, limit_s, meanwhile)
-        if self.child.has_strays():
+        if self.may_begin and self.child.has_strays():
             raise TamperedError("it has processes of its own while it stands still")
         return found
 
@@ -220,9 +242,11 @@ def _process(trial: Trial, host: Host, private: bool = False) -> tuple[ModulePro
     session, workload = trial.session, trial.session.task.workload
     source, constant = trial.candidate.source, session.weights != "fresh"
     made = str(headers()) if builds(source) else None
-    process = ModuleProcess(
-        host.warm.spawn("module", _jail(trial, made)), trial.policy.compile_limit_s, workload, constant
-    )
+    jail = _jail(trial, made)
+    child = host.warm.spawn("module", jail)
+    process = ModuleProcess(child, trial.policy.compile_limit_s, workload, constant, session.view)
+    # Where the host denies the filter, anybody may.
+    process.may_begin = jail.may_execute or bool(child.denied)
     starts, descriptors = session.share()
     command = LoadModule(
         starts=starts,

@@ -154,8 +154,8 @@ class CppCandidateProcess(CandidateProcess):
             ) from None
 
 
-def must_be_own(pid: int, results: Sequence[Sequence[Found]]) -> None:
-    """The pages of results must be there, and be a process's own memory, not mapped from anywhere.
+def must_be_own(pid: int, results: Sequence[Sequence[Found]], what: str = "results") -> None:
+    """The pages of results, or of what else, must be there, and be a process's own memory, not mapped from anywhere.
 
     Raises:
         TamperedError: they are not.
@@ -169,11 +169,11 @@ def must_be_own(pid: int, results: Sequence[Sequence[Found]]) -> None:
         return
     pages = sum((address + size - 1) // PAGE - address // PAGE + 1 for address, size in areas)
     if len(entries) != pages * 8:
-        raise TamperedError(f"the kernel knows {len(entries) // 8} of {pages} pages of its results")
+        raise TamperedError(f"the kernel knows {len(entries) // 8} of {pages} pages of its {what}")
     flags = torch.frombuffer(bytearray(entries), dtype=torch.int64)
     untrusted = int(((flags & THERE == 0) | (flags & OWN != 0)).sum())
     if untrusted:
-        raise TamperedError(f"{untrusted} pages of its results are not memory of its own")
+        raise TamperedError(f"{untrusted} pages of its {what} are not memory of its own")
 
 
 def most_calls(outputs: Sequence[TensorSpec]) -> int:

@@ -411,6 +411,28 @@ class Clear(Command[Done]):
     """Calls that come next."""
 
 
+class Held(Record):
+    """Where a module holds a parameter."""
+
+    address: Address
+    dtype: str
+    """Any word: untrusted code chooses it."""
+    strides: Annotated[tuple[Whole, ...], Field(max_length=64)]
+    """In elements."""
+
+
+class ParametersHeld(Reply):
+    """Where a module's tensors lie that parameters are copied to, in the task's order; None where there is no such one."""
+
+    tensors: Many[Held | None]
+
+
+class TellParameters(Command[ParametersHeld]):
+    """Tell where the parameters lie that it was given."""
+
+    kind: Literal["tell_parameters"] = "tell_parameters"
+
+
 class LibraryShare(Reply):
     """How much of a call's time PyTorch's own operators take."""
 

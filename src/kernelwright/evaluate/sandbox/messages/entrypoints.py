@@ -37,6 +37,7 @@ ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
     "module": (
         calls.LoadModule,
         calls.TakeParameters,
+        calls.TellParameters,
         calls.Clear,
         calls.Run,
         calls.RunInTurn,
