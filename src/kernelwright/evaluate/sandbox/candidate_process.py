@@ -118,7 +118,7 @@ def of_all(results: tuple[tuple[Found, ...], ...], calls: int) -> tuple[tuple[Fo
 
 def _name(told: str) -> str:
     """An error's name, as a child tells it: a class may be called anything, and lines of its own would look like ours."""
-    return told if all(part.isidentifier() for part in told.split(".")) else repr(told)
+    return told if told.isprintable() else repr(told)
 
 
 class CandidateProcess:
