@@ -3,11 +3,8 @@
 import pytest
 from cheat_tasks import QUICK
 
-from kernelwright.evaluate.pipeline import admit
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.task import Target, TaskSource
 
-CPU = Target(kind="cpu", arch="native", present=True)
 TASK = """
 import torch
 from torch import nn
@@ -64,10 +61,10 @@ class ModelNew(Model):
 
 @pytest.fixture
 def judged(bench):
-    source = TaskSource(name="given", format="kernelbench", source=TASK)
-    session = admit.open_session(bench.backend, source, CPU, QUICK, print)
-    yield lambda more: bench.evaluate(lambda: session, Candidate(language="python", source=TASK + more), QUICK)
-    session.close()
+    def session():
+        return bench.session("kept results", QUICK, TASK)
+
+    return lambda more: bench.evaluate(session, Candidate(language="python", source=TASK + more), QUICK)
 
 
 def test_results_that_are_handed_out_again_hold_what_the_grader_wrote(judged):

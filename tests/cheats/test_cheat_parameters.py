@@ -6,11 +6,8 @@ Inputs are not there yet then (`tests/unit/evaluate/timing/test_fresh_inputs.py`
 import pytest
 from cheat_tasks import QUICK
 
-from kernelwright.evaluate.pipeline import admit
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.task import Target, TaskSource
 
-CPU = Target(kind="cpu", arch="native", present=True)
 TASK = """
 import sys
 import torch
@@ -116,10 +113,10 @@ class ModelNew(Model):
 
 @pytest.fixture
 def judged(bench):
-    source = TaskSource(name="given", format="kernelbench", source=TASK)
-    session = admit.open_session(bench.backend, source, CPU, QUICK, print)
-    yield lambda more: bench.evaluate(lambda: session, Candidate(language="python", source=TASK + more), QUICK)
-    session.close()
+    def session():
+        return bench.session("parameters", QUICK, TASK)
+
+    return lambda more: bench.evaluate(session, Candidate(language="python", source=TASK + more), QUICK)
 
 
 def test_a_parameter_that_runs_code_when_it_is_copied_into(judged):
