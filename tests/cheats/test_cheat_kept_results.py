@@ -1,9 +1,8 @@
 """Modules that keep what they have handed out, or leave a process behind while they stand still."""
 
-import pytest
-from cheat_tasks import QUICK
+from functools import partial
 
-from kernelwright.records.candidate import Candidate
+import pytest
 
 TASK = """
 import torch
@@ -61,10 +60,7 @@ class ModelNew(Model):
 
 @pytest.fixture
 def judged(bench):
-    def session():
-        return bench.session("kept results", QUICK, TASK)
-
-    return lambda more: bench.evaluate(session, Candidate(language="python", source=TASK + more), QUICK)
+    return partial(bench.module, "kept results", TASK)
 
 
 def test_results_that_are_handed_out_again_hold_what_the_grader_wrote(judged):

@@ -3,10 +3,9 @@
 Inputs are not there yet then (`tests/unit/evaluate/timing/test_fresh_inputs.py`).
 """
 
-import pytest
-from cheat_tasks import QUICK
+from functools import partial
 
-from kernelwright.records.candidate import Candidate
+import pytest
 
 TASK = """
 import sys
@@ -113,10 +112,7 @@ class ModelNew(Model):
 
 @pytest.fixture
 def judged(bench):
-    def session():
-        return bench.session("parameters", QUICK, TASK)
-
-    return lambda more: bench.evaluate(session, Candidate(language="python", source=TASK + more), QUICK)
+    return partial(bench.module, "parameters", TASK)
 
 
 def test_a_parameter_that_runs_code_when_it_is_copied_into(judged):
