@@ -3,12 +3,12 @@
 A result is written the moment it is known. FILE holds one row a test; a test that passed on this commit is not run again,
 one that failed is, after all others. A test is begun only if the time allows what it took before, on whatever device and
 commit; one that is skipped leaves its row as it was. One that hangs ends the process, as does one that breaks it: its row says
-so, and the same command goes on with the others. `--only TEXT` takes the tests whose names contain TEXT, `--first TEXT` puts
-them first. `--keep-passed` takes over what passed on an earlier commit too: each row names the commit that it passed on.
-`--workers N` runs as many tests side by side; whatever compares times takes turns by the device's lock. `--gpus K` deals the
-workers to so many GPUs, each with a lock of its own. Files that test the clock itself or need the whole memory (`ALONE`) come
-after all others, one by one, and so does what failed beside others, once more. On one H200 this gained next to nothing
-(docs/log.md).
+so, and the same command goes on with the others. `--only PATTERN` takes the tests whose names it matches, and
+`--first PATTERN` puts such tests first. `--keep-passed` takes over what passed on an earlier commit too: each row names the
+commit that it passed on. `--workers N` runs as many tests side by side; whatever compares times takes turns by the device's
+lock. `--gpus K` deals the workers to so many GPUs, each with a lock of its own. Files that test the clock itself or need the
+whole memory (`ALONE`) come after all others, one by one, and so does what failed beside others, once more. On one H200 this
+gained next to nothing (docs/log.md).
 Exit code 0: every file of tests could be read, and every test that was chosen has passed.
 """
 
@@ -16,6 +16,7 @@ import argparse
 import faulthandler
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -86,14 +87,14 @@ class Continued:
         """Keep what is left: new tests first, then those that failed."""
         of_a_gpu = [i for i in items if i.get_closest_marker("gpu")]
         self.collected = len(of_a_gpu)
-        wanted = [i for i in of_a_gpu if self.only in i.nodeid]
+        wanted = [i for i in of_a_gpu if re.search(self.only, i.nodeid)]
         self.chosen = [i.nodeid for i in wanted]
         left = [i for i in wanted if self.rows.get(i.nodeid, {}).get("outcome") != "passed"]
         if self.share is not None:
             left = [i for i in left if not any(file in i.nodeid for file in ALONE)]
             mine = dealt([i.nodeid for i in left], self.known_s, self.workers)[self.share]
             left = [i for i in left if i.nodeid in mine]
-        items[:] = sorted(left, key=lambda i: (i.nodeid in self.rows, self.first not in i.nodeid))
+        items[:] = sorted(left, key=lambda i: (i.nodeid in self.rows, not re.search(self.first, i.nodeid)))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A row for each test: its call, or whatever went wrong before or after it."""
@@ -228,9 +229,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", required=True)
     parser.add_argument("--seconds", type=float, default=540.0, help="Begin no test after this long.")
-    parser.add_argument("--only", default="", help="Only tests whose names contain this.")
+    parser.add_argument("--only", default="", help="Only tests whose names this pattern matches.")
     parser.add_argument("--keep-passed", action="store_true", help="Take over what passed on an earlier commit.")
-    parser.add_argument("--first", default="", help="Tests whose names contain this come first.")
+    parser.add_argument("--first", default="", help="Tests whose names this pattern matches come first.")
     parser.add_argument("--workers", type=int, default=1, help="Tests side by side.")
     parser.add_argument("--gpus", type=int, default=1, help="GPUs that the workers take in turn.")
     parser.add_argument("--share", type=int, default=None, help=argparse.SUPPRESS)

@@ -76,8 +76,11 @@ TASKS = {
     "level": task("x.abs().mean()", (2048, 2048)),
     "gate": task("torch.sigmoid(x.bfloat16() + x1[:, None].bfloat16()).mean(1)", (128, 65536), (128,)),
     "rare": task("x.half() * 3 + 1 > 7.16", (2048, 2048)),
+    "diagonal": task(
+        "torch.diag_embed(x * self.weight)", (16, 512), init="self.weight = nn.Parameter(torch.randn(512))"
+    ),
 }
-"""One to four MB; the clock breeds the inputs of all of them."""
+"""One to four MB, and a result of 16; the clock breeds the inputs of all of them."""
 
 HEAD = "import os\nimport threading\nimport time\n\nimport torch\nimport triton\nimport triton.language as tl\n\n\n"
 AFFINE = (
@@ -275,10 +278,29 @@ class ModelNew(torch.nn.Module):
 GATE = "torch.sigmoid({x}.bfloat16() + shift[:, None].bfloat16()).mean(1)"
 
 
+def diagonal(*lines, before=""):
+    """A module with the task's parameter, whose forward these lines are."""
+    body = "".join(f"        {line}\n" for line in lines)
+    return f"""import torch
+
+{before}
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(512))
+        self.ring = []
+
+    def forward(self, x):
+{body}"""
+
+
 TWINS = {
     "level": Kernel("level", MODULE.format(names="x", lines="return x.abs().mean()"), "python"),
     "gate": Kernel("gate", MODULE.format(names="x, shift", lines=f"return {GATE.format(x='x')}"), "python"),
     "rare": Kernel("rare", MODULE.format(names="x", lines="return x.half() * 3 + 1 > 7.16"), "python"),
+    "diagonal": Kernel(
+        "diagonal", diagonal("self.last = torch.diag_embed(x * self.weight)", "return self.last"), "python"
+    ),
     "affine": Kernel("affine", AFFINE),
     "affine in tier two": Kernel("affine", AFFINE, "python"),
     "affine slowly": Kernel("affine", SLOW),

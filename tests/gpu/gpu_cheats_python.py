@@ -13,6 +13,7 @@ from gpu_cheats import (
     SLOW_LAUNCH,
     Cheat,
     Kernel,
+    diagonal,
     forward,
 )
 
@@ -34,6 +35,15 @@ def lazily(task, names, lines):
     """A part of the work stands for all of it, in some calls or in all."""
     source = MODULE.format(names=names, lines=f"self.calls += 1\n        {lines}")
     return Cheat(Kernel(task, source, "python"), "incorrect", ("timed_output", "value"), tier=2)
+
+
+def ring(kept, before=""):
+    """Zeros are written once, into more results than are looked at together, and handed out again and again."""
+    lines = (
+        f"ring = {kept}", "if not ring:", "    ring += [torch.zeros(16, 512, 512, device=x.device) for _ in range(48)]",
+        "ring.append(ring.pop(0))", "ring[0].diagonal(dim1=-2, dim2=-1).copy_(x * self.weight)", "return ring[0]",
+    )  # fmt: skip
+    return Kernel("diagonal", diagonal(*lines, before=before), "python")
 
 
 SIDE = "STREAM = torch.cuda.Stream()\n\n\n"
@@ -219,6 +229,11 @@ CHEATS = {
         )))), "incorrect", ("shared_results",), effort="final", defence="two_results",
         also=("fresh_inputs", *SANITIZERS),
     ),
+    "a ring of results": Cheat(
+        ring("RING", "RING = []\n\n"), "incorrect", ("timed_output", "value"), defence="poison", also=("floor",),
+        twin="diagonal", tier=2,
+    ),
+    "a ring of results that the model keeps": Cheat(ring("self.ring"), "measured", twin="diagonal", tier=2),
     "what the memory held": Cheat(
         host(forward("return torch.empty_like(x)")), "incorrect", ("unwritten",), defence="poison",
         also=("timed_outputs",),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from kernelwright.evaluate.entrypoints import numerics, session
+from kernelwright.evaluate.entrypoints import numerics, poison, session
 from kernelwright.evaluate.entrypoints.captures import OneGraph, let_go
 from kernelwright.evaluate.entrypoints.device_clock import Enqueue, Left, clocked, publish, the_clock
 from kernelwright.evaluate.entrypoints.held_calls import HeldCalls, aside
@@ -21,14 +21,14 @@ from kernelwright.evaluate.entrypoints.stream_order import LATE, StreamOrder
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.triton.binding import Bound, bind
+from kernelwright.evaluate.triton.binding import Bound, bind, places
 from kernelwright.evaluate.triton.model import call, model_of, plain, written
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.tensor import Scalar, TensorSpec
 
 Call = tuple[messages.Offsets, list[object]]
 """Where what it is given lies, and its arguments."""
-CONTIGUOUS = torch.Tensor.contiguous
+CONTIGUOUS, CLONE = torch.Tensor.contiguous, torch.Tensor.clone
 """As it was before there was a candidate."""
 
 
@@ -80,6 +80,10 @@ class CudaSide:
     """These calls, with their arguments."""
     _held: HeldCalls[tuple[torch.Tensor, ...]] | None = None
     """Calls that wait to be released."""
+    _before: frozenset[int] = frozenset()
+    """Where tensors lay that the model kept when it was checked last."""
+    _own: frozenset[int] | None = None
+    """Of these, what it kept; None until it has been called."""
 
     def __init__(self) -> None:
         self._results: list[tuple[torch.Tensor, ...]] = []
@@ -177,7 +181,9 @@ class CudaSide:
         if command.how.clock in ("replay", "release", "loop"):
             return self._replayed(command)
         if command.how.clock == "hold":
-            return self._hold(command.calls)
+            return self._hold(command.calls, command.how)
+        if command.how.clock == "poison":
+            return self._overwrite(frozenset())
         calls = [(offsets, self._arguments(offsets)) for offsets in command.calls]
         if command.how.clock == "capture":
             self._ungraph()
@@ -185,8 +191,9 @@ class CudaSide:
             with torch.no_grad():
                 self._graph = OneGraph(lambda offsets, inputs: self._called(inputs), calls)
             return messages.Clocked(ns=0)
-        self._results = []
-        self._poison(len(calls))
+        if command.how.clock == "none":
+            self._look()
+        self._poison(len(calls), command.how)
         calling = self._calling(calls)
         if command.how.clock != "none" or "stream_order" in command.how.off:
             return self._computed(calling, calls, command.how)
@@ -217,11 +224,11 @@ class CudaSide:
         self._graph = None
         let_go()
 
-    def _hold(self, calls: Sequence[messages.Offsets]) -> messages.Clocked:
+    def _hold(self, calls: Sequence[messages.Offsets], how: messages.Clocking) -> messages.Clocked:
         """Queue the calls, none of which begins: their arguments too, some of which are copies of what is not there yet."""
         self._ungraph()
-        self._results, self._kept, self._held = [], (), None
-        self._poison(len(calls))
+        self._kept, self._held = (), None
+        self._poison(len(calls), how)
         with torch.no_grad():
             self._held = HeldCalls(lambda i: self._called(self._arguments(calls[i])), len(calls))
         return messages.Clocked(ns=0)
@@ -263,10 +270,16 @@ class CudaSide:
             return library_share(lambda: self._called(arguments), "cuda")
 
     def _called(self, inputs: Sequence[object]) -> tuple[torch.Tensor, ...]:
-        """One call. Its results are looked at while its time runs, so that none can be made later."""
+        """One call. Its results are looked at while its time runs, so that none can be made later.
+
+        What the model keeps is handed out as a copy, for what is handed out is overwritten before the next question.
+        """
         if isinstance(self._bound, HostFunction):
             return self._bound(*inputs)
-        return plain(call(self._bound.model, self._workload, inputs))
+        results = plain(call(self._bound.model, self._workload, inputs))
+        if self._own is None:
+            self._own = self._before & places(self._bound.model)
+        return tuple(CLONE(t) if t.untyped_storage().data_ptr() in self._own else t for t in results)
 
     def _called_anew(self, offsets: messages.Offsets, inputs: Sequence[object]) -> tuple[torch.Tensor, ...]:
         """One call of a model that packs its own weights, these among them."""
@@ -274,14 +287,28 @@ class CudaSide:
             self._take(own)
         return self._called(inputs)
 
-    def _poison(self, calls: int) -> None:
-        """Fill memory of the results' sizes with NaN and give it back, checked or not: the next `empty` gets it.
+    def _look(self) -> None:
+        """Look anew for what the model keeps: not in a question that takes times, in which a call would wait for it.
 
-        What held the last results is the first to be taken again, so that nothing of them is left.
+        Its last result, if it keeps that, is another one after a call, and no copy need be made.
         """
-        sizes = [max(s.nbytes, 1) for _ in range(calls) for s in self._outputs]
-        held = [torch.full((size,), 0xFF, dtype=torch.uint8, device="cuda") for size in sizes]
-        del held
+        if isinstance(self._bound, Bound):
+            self._before, self._own = places(self._bound.model), None
+
+    def _poison(self, calls: int, how: messages.Clocking) -> None:
+        """Leave nothing of the last results: neither in them, if the module has them still, nor in what it gets next."""
+        if "poison" not in how.off:
+            # Something that it has made and keeps from now on is no copy yet.
+            self._overwrite(self._before if how.clock == "none" else frozenset())
+        self._results = []
+        poison.ahead(self._outputs, calls, "cuda")
+
+    def _overwrite(self, spared: frozenset[int]) -> messages.Clocked:
+        """Overwrite the last results, except inputs, which nobody can write to, and what lies there."""
+        results = (t for r in self._results for t in r)
+        poison.over(results, lambda t: self._view.holds(t.data_ptr()) or t.untyped_storage().data_ptr() in spared)
+        torch.cuda.synchronize()
+        return messages.Clocked(ns=0)
 
     def _arguments(self, offsets: messages.Offsets) -> list[object]:
         tensors = iter(

@@ -17,7 +17,7 @@ from kernelwright.evaluate.entrypoints.library_share import library_share
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.triton.binding import COPY, bind, own_tensors
+from kernelwright.evaluate.triton.binding import COPY, bind, places
 from kernelwright.evaluate.triton.model import call, model_of, plain, written
 from kernelwright.records.tensor import Scalar
 
@@ -129,7 +129,7 @@ class ModuleSide:
             self._put_back()
         results = plain(call(self._bound.model, self._workload, arguments))
         if self._kept is None:
-            self._kept = _places(self._bound.model)
+            self._kept = places(self._bound.model)
         after = [CLONE(t) for t in written(self._bound.own, self._workload, arguments)]
         return [*(self._own(CONTIGUOUS(t)) for t in results), *after]
 
@@ -166,12 +166,6 @@ def _held(tensor: torch.Tensor) -> messages.Held:
     return messages.Held(
         address=tensor.data_ptr(), dtype=str(tensor.dtype).removeprefix("torch."), strides=tensor.stride()
     )
-
-
-def _places(model: torch.nn.Module) -> frozenset[int]:
-    """Where the memory of a model's own tensors begins."""
-    tensors = (one.tensor for one in own_tensors(model))
-    return frozenset(t.untyped_storage().data_ptr() for t in tensors if t.layout == torch.strided)
 
 
 def serve(control: socket.socket) -> None:

@@ -146,6 +146,10 @@ class CudaView:
             self._mappings.append(Mapping(handle, size, writable))
             os.close(descriptor)
 
+    def holds(self, address: int) -> bool:
+        """Whether this is memory of the arena's."""
+        return any(m.pointer <= address < m.pointer + m.size for m in self._mappings)
+
     def pointer(self, index: int) -> int:
         """Where a segment begins in this process."""
         return self._mappings[index].pointer
@@ -181,3 +185,9 @@ class CopiedView:
         if place not in self._copies:
             self._copies[place] = self._view.tensor(index, offset, spec).clone()
         return self._copies[place]
+
+    def holds(self, address: int) -> bool:
+        """Whether this is memory of a copy's, or of the arena's."""
+        return self._view.holds(address) or any(
+            t.data_ptr() <= address < t.data_ptr() + t.nbytes for t in self._copies.values()
+        )

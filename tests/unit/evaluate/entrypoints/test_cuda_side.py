@@ -104,7 +104,7 @@ def gate(monkeypatch):
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(held_calls, "driver", made)
     monkeypatch.setattr(held_calls, "aside", lambda: made.loaded.append(len(made.flags)))
-    monkeypatch.setattr(cuda.CudaSide, "_poison", lambda self, calls: None)
+    monkeypatch.setattr(cuda.CudaSide, "_poison", lambda self, calls, how: None)
     return made
 
 

@@ -74,6 +74,9 @@ class Process:
     def hold(self, calls, limit_s):
         self.asked.append("hold")
 
+    def overwrite(self):
+        self.asked.append("overwrite")
+
     def replay(self, calls, how):
         self.asked.append(how)
         computed_ns = int(1000 * len(calls) * (self.us[how] or 1))

@@ -64,7 +64,7 @@ class CudaCandidateProcess(CandidateProcess):
         self.busy_ns = BUSY_NS
         self.guarded_in_time = False
         self.off: tuple[str, ...] = ()
-        """Defences of its clock that a test switched off."""
+        """Defences that a test switched off."""
         self._exported_ns = 0
 
     def open_outbox(self, size: int) -> int:
@@ -116,7 +116,16 @@ class CudaCandidateProcess(CandidateProcess):
             ChildSlowError: they wait for the device, which waits for them.
             as `ask`.
         """
-        self.ask(RunOnDevice(calls=calls, how=Clocking(clock="hold")), limit_s)
+        self.ask(RunOnDevice(calls=calls, how=Clocking(clock="hold", off=self.off)), limit_s)
+
+    def overwrite(self) -> None:
+        """Have its last results overwritten.
+
+        Raises:
+            as `ask`.
+        """
+        if "poison" not in self.off:
+            self.ask(RunOnDevice(calls=(), how=Clocking(clock="poison")))
 
     def replay(self, calls: Sequence[Sequence[int]], how: Again) -> Ran:
         """The calls that were captured or held, or a loop of those that should have been, on what lies at their places now.

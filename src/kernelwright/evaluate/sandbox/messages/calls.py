@@ -94,16 +94,19 @@ Again = Literal["replay", "release", "loop"]
 class Clocking(Record):
     """How calls on a device are timed."""
 
-    clock: Literal["none", "each", "waiting", "overhead", "capture", "hold", "replay", "release", "loop"] = "none"
+    clock: Literal["none", "each", "waiting", "overhead", "capture", "hold", "poison", "replay", "release", "loop"] = (
+        "none"
+    )
     """`each` call by itself, `waiting` for the device after every call; `overhead`: as `each`, of a kernel that does
     nothing. `capture`: all calls become one CUDA graph, which `replay` runs; `hold`: all are queued, and none begins before
-    `release`; `loop`: the calls of `capture` once more, one by one. Whatever calls these three are given, it is those."""
+    `release`; `loop`: the calls of `capture` once more, one by one. Whatever calls these three are given, it is those.
+    `poison`: no calls; the last results are overwritten."""
     busy_ns: int = 0
     """How long the device is kept busy before a call."""
     watched: bool = False
     """Whether work on other streams is looked for."""
     off: tuple[str, ...] = ()
-    """Defences of the clock that a test switched off."""
+    """Defences that a test switched off."""
 
 
 class Clocked(Reply):

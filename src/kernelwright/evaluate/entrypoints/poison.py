@@ -1,0 +1,46 @@
+"""Poison where a module's results come to lie on the GPU: over the last ones, and in memory that the next ones may get.
+
+On a CPU the grader writes it from outside (`backends/cpu/module.py`). Another process's device memory is out of its reach, so
+the module's own process does it, by functions that were taken before there was a candidate.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import torch
+
+from kernelwright.records.tensor import TensorSpec
+
+FILL, FULL, INFERENCE, PLAINLY = torch.Tensor.fill_, torch.full, torch.inference_mode, torch._C.DisableTorchFunction
+"""As they were before there was a candidate."""
+BYTE = 0xFF
+
+
+def over(results: Iterable[torch.Tensor], spared: Callable[[torch.Tensor], bool]) -> None:
+    """Overwrite results that have been handed out, so that one which is handed out again must be written again.
+
+    `spared` says which are not the module's own to give: an input's window, for instance, which nobody can write to.
+    """
+    # In inference mode, since what was made in it can be written to in no other.
+    with INFERENCE(), PLAINLY():
+        for tensor in results:
+            if tensor.numel() and not spared(tensor):
+                FILL(_each_once(tensor), _wrong(tensor.dtype))
+
+
+def ahead(outputs: Sequence[TensorSpec], calls: int, device: str) -> None:
+    """Fill memory of so many results' sizes and give it back: the next `empty` gets it."""
+    sizes = [max(s.nbytes, 1) for _ in range(calls) for s in outputs]
+    held = [FULL((size,), BYTE, dtype=torch.uint8, device=device) for size in sizes]
+    del held
+
+
+def _each_once(tensor: torch.Tensor) -> torch.Tensor:
+    """The part of an expanded tensor that has memory of its own."""
+    return tensor[tuple(slice(0, 1) if step == 0 else slice(None) for step in tensor.stride())]
+
+
+def _wrong(dtype: torch.dtype) -> float | int | bool:
+    """A value that no result is expected to have everywhere."""
+    if dtype == torch.bool:
+        return True
+    return float("nan") if dtype.is_floating_point or dtype.is_complex else torch.iinfo(dtype).max
