@@ -76,11 +76,16 @@ TASKS = {
     "level": task("x.abs().mean()", (2048, 2048)),
     "gate": task("torch.sigmoid(x.bfloat16() + x1[:, None].bfloat16()).mean(1)", (128, 65536), (128,)),
     "rare": task("x.half() * 3 + 1 > 7.16", (2048, 2048)),
+    "low rank": task(
+        "x @ (self.a @ self.b)",
+        (256, 1024),
+        init="self.a, self.b = (nn.Parameter(torch.randn(1024, 1024) / 32) for _ in range(2))",
+    ),
     "diagonal": task(
         "torch.diag_embed(x * self.weight)", (16, 512), init="self.weight = nn.Parameter(torch.randn(512))"
     ),
 }
-"""One to four MB, and a result of 16; the clock breeds the inputs of all of them."""
+"""One to eight MB, and a result of 16; the clock breeds the inputs of all of them."""
 
 HEAD = "import os\nimport threading\nimport time\n\nimport torch\nimport triton\nimport triton.language as tl\n\n\n"
 AFFINE = (
@@ -276,6 +281,25 @@ class ModelNew(torch.nn.Module):
 """
 """Host code alone, of torch's own operations."""
 GATE = "torch.sigmoid({x}.bfloat16() + shift[:, None].bfloat16()).mean(1)"
+
+
+def low_rank(line, before=""):
+    """A module with the task's parameters and a place for their product."""
+    return f"""import sys
+
+import torch
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = (torch.nn.Parameter(torch.randn(1024, 1024) / 32) for _ in range(2))
+        self.register_buffer("both", torch.zeros(1024, 1024), persistent=False)
+
+    def forward(self, x):
+        {line}
+
+{before}"""
 
 
 def diagonal(*lines, before=""):

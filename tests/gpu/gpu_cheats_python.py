@@ -15,6 +15,7 @@ from gpu_cheats import (
     Kernel,
     diagonal,
     forward,
+    low_rank,
 )
 
 SANITIZERS = ("memcheck", "racecheck")
@@ -49,6 +50,20 @@ def ring(kept, before=""):
 SIDE = "STREAM = torch.cuda.Stream()\n\n\n"
 ON_THE_SIDE = f"out = torch.empty_like(x)\nwith torch.cuda.stream(STREAM):\n    {SLOW_LAUNCH}\nreturn out"
 ON_THE_SPOT = f"out = torch.empty_like(x)\n{SLOW_LAUNCH}\n"
+GIVING = """
+bound = sys.modules["kernelwright.evaluate.triton.binding"].Bound
+give = bound.give
+
+
+def giving(self, values):
+    give(self, values)
+    with torch.no_grad():
+        torch.matmul(self.model.a, self.model.b, out=self.model.both)
+
+
+bound.give = giving
+"""
+"""No event is recorded around the giving of parameters."""
 RESTARTED = """frame = sys._getframe()
 while frame and "start" not in frame.f_locals:
     frame = frame.f_back
@@ -228,6 +243,10 @@ CHEATS = {
             'self.out = out = getattr(self, "out", None) if self.calls else torch.empty_like(x)\nself.calls += 1'
         )))), "incorrect", ("shared_results",), effort="final", defence="two_results",
         also=("fresh_inputs", *SANITIZERS),
+    ),
+    "a product of parameters, while they are given": Cheat(
+        Kernel("low rank", low_rank("return x @ self.both", GIVING), "python"), "suspect", ("clock_disagrees",), "clock",
+        defence="outside_clock", twin="low rank", tier=2,
     ),
     "a ring of results": Cheat(
         ring("RING", "RING = []\n\n"), "incorrect", ("timed_output", "value"), defence="poison", also=("floor",),

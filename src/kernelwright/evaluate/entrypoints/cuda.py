@@ -189,7 +189,7 @@ class CudaSide:
             self._ungraph()
             self._kept = calls
             with torch.no_grad():
-                self._graph = OneGraph(lambda offsets, inputs: self._called(inputs), calls)
+                self._graph = OneGraph(self._whole, calls)
             return messages.Clocked(ns=0)
         if command.how.clock == "none":
             self._look()
@@ -230,7 +230,7 @@ class CudaSide:
         self._kept, self._held = (), None
         self._poison(len(calls), how)
         with torch.no_grad():
-            self._held = HeldCalls(lambda i: self._called(self._arguments(calls[i])), len(calls))
+            self._held = HeldCalls(lambda i: self._whole(calls[i], self._arguments(calls[i])), len(calls))
         return messages.Clocked(ns=0)
 
     def _replayed(self, command: messages.RunOnDevice) -> messages.Clocked:
@@ -244,7 +244,9 @@ class CudaSide:
             # Nothing is poisoned, nor an argument made: inputs are new, and the loop's time is to be that of its calls.
             self._ungraph()
             self._results = []
-            return self._computed(self._calling(self._kept), self._kept, messages.Clocking())
+            kept = self._kept
+            calling = self._calling(kept) if self._stateful else lambda i: self._whole(*kept[i])
+            return self._computed(calling, kept, messages.Clocking())
         made = self._graph if command.how.clock == "replay" else self._held
         if made is None:
             raise RuntimeError("there are no such calls")
@@ -294,6 +296,11 @@ class CudaSide:
         """
         if isinstance(self._bound, Bound):
             self._before, self._own = places(self._bound.model), None
+
+    def _whole(self, offsets: messages.Offsets, inputs: Sequence[object]) -> tuple[torch.Tensor, ...]:
+        """One call, with its taking of parameters where it has its own."""
+        self._take_own(offsets)
+        return self._called_anew(offsets, inputs) if self._packs else self._called(inputs)
 
     def _poison(self, calls: int, how: messages.Clocking) -> None:
         """Leave nothing of the last results: neither in them, if the module has them still, nor in what it gets next."""

@@ -14,7 +14,7 @@ from functools import partial
 import torch
 
 from kernelwright.evaluate.entrypoints import captures, device_clock, session
-from kernelwright.evaluate.entrypoints.device_clock import Enqueue, Left, clocked, publish
+from kernelwright.evaluate.entrypoints.device_clock import Enqueue, Left, clocked, publish, together
 from kernelwright.evaluate.entrypoints.effects import Effects
 from kernelwright.evaluate.entrypoints.reference import Call, ReferenceSide, described_by
 from kernelwright.evaluate.entrypoints.slices import cut, run_in_slices
@@ -37,6 +37,8 @@ SMALL_BYTES = 2 << 30
 """Of results in double precision that stay so."""
 THREADS = "TORCHINDUCTOR_COMPILE_THREADS"
 """Of a compiler that tunes: read as it first does. Whether it has a pool of processes was decided at its import."""
+COPIED = 3
+"""Times that the copying of parameters is timed; the quickest counts."""
 UNREAD = ("compile", "compile_max", "graph", "freeze")
 """Variants whose results nobody asks for."""
 
@@ -98,6 +100,8 @@ class CudaReferenceSide(ReferenceSide):
     def run_on_device(self, command: messages.RunOnDevice) -> messages.Clocked:
         """Run a variant; results stay on the device until the next run."""
         variant = command.variant
+        if command.how.clock == "copying":
+            return self._copying(command.calls)
         calls = [self._leaves_of(variant, offsets) for offsets in command.calls]
         self._kept, self._was_precise = [], variant in messages.DOUBLES
         with torch.no_grad():
@@ -114,6 +118,19 @@ class CudaReferenceSide(ReferenceSide):
             if variant not in UNREAD:
                 self._kept = [[*flatten(v), *after] for v, after in zip(values, left.all(len(calls)), strict=True)]
         return times
+
+    def _copying(self, calls: Sequence[messages.Offsets]) -> messages.Clocked:
+        """What copying the parameters of these calls takes: on the device alone, and with the host."""
+
+        def copy(offsets: messages.Offsets) -> None:
+            self._make_ready("eager", offsets)
+
+        with torch.no_grad():
+            looped = min(together(lambda i: copy(calls[i]), len(calls))[1].ns for _ in range(COPIED))
+            graph = captures.OneGraph(copy, [(offsets,) for offsets in calls])
+            replayed = min(graph.run().ns for _ in range(COPIED))
+        captures.let_go()
+        return messages.Clocked(ns=replayed, queued_ns=looped)
 
     def prepare(self, command: messages.Prepare) -> messages.Prepared:
         """As on the CPU; a baseline that cannot be made is no error of the task's, and says why."""

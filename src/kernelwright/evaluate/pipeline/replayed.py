@@ -11,15 +11,19 @@ runs while the graph is made and is no part of it, so that its replay is wrong. 
 its host code is part of: there is no verdict that it does not bear out. Where that is too much, they are queued behind a gate
 before their inputs are written, so that no host code is left either; one that waits for the device ends its process there.
 
+Where parameters are copied to a module, that is part of every bounded call: work on them could not be told from copying
+otherwise. What copying takes eager, as the reference's process says, is subtracted.
+
 The last questions to a candidate: a capture that fails may leave its process in any state.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from kernelwright.evaluate.backends.backend import Loaded
 from kernelwright.evaluate.backends.clock import Clock
+from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.pipeline.timed_output_check import (
     TimedOutputCheck,
     TimedOutputWrongError,
@@ -48,6 +52,8 @@ SHARE, EACH_US, QUESTION_US = 0.1, 5.0, 60.0
 launch, its nodes' gaps, and a question that takes longer than an empty one."""
 EMPTY_NS = 1_000_000
 """The most that an empty question takes: the candidate's process answers it, and gains by answering late."""
+COPYING = 1.25
+"""What copying parameters may take, of what it takes eager."""
 HELD_S = 5.0
 """How long calls may take to be queued: host code that waits for the device would wait for ever."""
 NOT_CAPTURED = (
@@ -62,7 +68,7 @@ class Replayable(Protocol):
     """A process whose calls can become a graph."""
 
     def capture(self, calls: Calls) -> None:
-        """Make one graph of these calls, with the parameters that it was given last."""
+        """Make one graph of these calls; one without parameters has those that were given last."""
         ...
 
     def hold(self, calls: Calls, limit_s: float) -> None:
@@ -78,6 +84,10 @@ class Replayable(Protocol):
 
         No calls: what an empty question takes.
         """
+        ...
+
+    def copying_ns(self, calls: Calls) -> Mapping[Again, int]:
+        """What copying the parameters of these calls takes the reference, by how the calls are made."""
         ...
 
 
@@ -139,26 +149,50 @@ def _unsettled(outcome: Measured, told: str, bound_us: float) -> Measured:
     return outcome.model_copy(update={"timing": timing.model_copy(update={"versus": versus, "missing": missing})})
 
 
+@dataclass(frozen=True)
+class Question:
+    """The calls that are bounded: in full, and as the candidate is asked."""
+
+    process: CandidateProcess
+    fresh: FreshInputs
+    places: Calls
+    own: bool
+    """Whether each has parameters of its own."""
+    calls: Calls
+    copying_ns: Mapping[Again, int]
+    """What copying the parameters of all of them takes eager, where they are copied to the candidate too."""
+
+
 def _bound(trial: Trial, process: CandidateProcess, fresh: FreshInputs, latency_us: float) -> Bound:
     assert isinstance(process, Replayable)
     session = trial.session
-    fresh.parameters_stay = True
-    places = fresh.windows(max(1, min(session.most_calls(), session.layout.spare)))
-    process.take_parameters(session.timed_parameters())
-    session.load_parameters(session.timed_parameters())
-    inputs = [offsets[: len(session.inputs)] for offsets in places]
-    enough_us = allowed_us(latency_us, len(places))
+    question = _question(trial, process, fresh)
+    enough_us = allowed_us(latency_us, len(question.places))
 
     def measured(how: Again) -> Bound:
-        check = TimedOutputCheck(trial, session.reference, TimedResults(session))
-        return Bound(_quickest_us(check, process, fresh, places, enough_us, how), len(places), how)
+        check = TimedOutputCheck(trial, session.reference, TimedResults(session), places=question.places)
+        return Bound(_quickest_us(check, question, enough_us, how), len(question.places), how)
 
     try:
-        process.capture(inputs)
+        process.capture(question.calls)
         return measured("replay")
     except (ChildRaisedError, TimedOutputWrongError):
         looped = measured("loop")
     return looped if looped.us <= enough_us else _held(looped, measured)
+
+
+def _question(trial: Trial, process: CandidateProcess, fresh: FreshInputs) -> Question:
+    session = trial.session
+    own = bool(session.parameters) and not fresh.parameters_stay
+    places = fresh.windows(max(1, min(session.most_calls(), session.layout.spare)))
+    process.take_parameters(session.timed_parameters())
+    session.load_parameters(session.timed_parameters())
+    calls = places if own else [offsets[: len(session.inputs)] for offsets in places]
+    packs = trial.binding is not None and trial.binding.by_method
+    copied = own and not packs and BUILDERS[trial.candidate.language].MODULE
+    assert isinstance(session.reference, Replayable)
+    copying_ns = session.reference.copying_ns(places) if copied else {}
+    return Question(process, fresh, places, own, calls, copying_ns)
 
 
 def _held(looped: Bound, measured: Callable[[Again], Bound]) -> Bound:
@@ -169,35 +203,29 @@ def _held(looped: Bound, measured: Callable[[Again], Bound]) -> Bound:
         return looped
 
 
-def _quickest_us(
-    check: TimedOutputCheck,
-    process: CandidateProcess,
-    fresh: FreshInputs,
-    places: Calls,
-    enough_us: float,
-    how: Again,
-) -> float:
+def _quickest_us(check: TimedOutputCheck, question: Question, enough_us: float, how: Again) -> float:
     """Microseconds of one call at the quickest of some rounds, each on inputs of its own and with results that are right."""
+    process, calls = question.process, question.calls
     assert isinstance(process, Replayable)
     session, empty, least = check.trial.session, [EMPTY_NS], float("inf")
     found: list[int] = []
-    inputs = [offsets[: len(session.inputs)] for offsets in places]
     while len(found) < ROUNDS or (least > enough_us and len(found) < MORE_ROUNDS):
         if how == "release":
-            process.hold(inputs, HELD_S)
+            process.hold(calls, HELD_S)
         else:
             # What the calls leave as it was must not be right; holding them does the same.
             process.overwrite()
-        fresh.refill(places)
-        check.places = places
-        eagers = session.reference.run(inputs, checked=True, variant="eager")
+        question.fresh.refill(question.places)
+        # Calls that are timed one by one take parameters of their own.
+        eagers = session.reference.run(calls, checked=not question.own, variant="eager")
         check.look(Arm("eager", session.reference), eagers)
         # Just before, so that the device need not turn to this process within the time that counts.
         empty.append(process.replay([], how).outside_ns)
-        ran = process.replay(inputs, how)
-        check.look(Arm("candidate", process), ran)
+        ran = process.replay(calls, how)
+        check.look(Arm("candidate", question.process), ran)
         check.compare()
         # What is computed only when results are fetched was not in the question that replays.
         found.append(ran.outside_ns + max(0, ran.exported_ns - eagers.exported_ns))
-        least = max(0.0, min(found) - min(empty)) / len(places) / 1000
+        beside = min(empty) + COPYING * question.copying_ns.get(how, 0)
+        least = max(0.0, min(found) - beside) / len(calls) / 1000
     return least

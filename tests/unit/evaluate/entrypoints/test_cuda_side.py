@@ -1,5 +1,6 @@
 """A module's parameters on the GPU: loaded once, then overwritten in place, where none of its hooks sees them."""
 
+from math import isfinite
 from types import SimpleNamespace
 
 import pytest
@@ -37,7 +38,8 @@ class Told(torch.nn.Module):
 def side_of(model, constant=False):
     side = CudaSide()
     side._bound, side._constant = bind(model, {"weight": torch.zeros(3)}), constant
-    side._workload = Workload(inputs=(X,), parameters=(WEIGHT,), outputs=(X,))
+    side._outputs = (X,)
+    side._workload = Workload(inputs=(X,), parameters=(WEIGHT,), outputs=side._outputs)
     side._view = SimpleNamespace(tensor=lambda index, offset, spec: torch.full(spec.shape, float(index * 100 + offset)))
     return side
 
@@ -69,6 +71,17 @@ def test_calls_that_cannot_be_captured_are_replayed_as_a_loop_of_the_same_argume
         side.run(RunOnDevice(calls=((2,), (3,)), how=Clocking(clock="loop")))
         assert [[t.tolist() for t in result] for result in side._results] == [[[202.0] * 3], [[303.0] * 3]]
     assert made == [(2,), (3,)]
+
+
+@pytest.mark.parametrize("clock", ["loop", "release"])
+def test_calls_that_are_bounded_take_parameters_of_their_own(gate, monkeypatch, clock):
+    side, calls = side_of(Told()), ((2, 1), (3, 2))
+    side._arguments = lambda offsets: [torch.full((3,), float(offsets[0]))]
+    side.parameters(TakeParameters(offsets=[9]))
+    monkeypatch.setattr(cuda, "OneGraph", lambda function, calls: None)
+    side.run(RunOnDevice(calls=calls, how=Clocking(clock="capture" if clock == "loop" else "hold")))
+    side.run(RunOnDevice(calls=calls, how=Clocking(clock=clock)))
+    assert [[t.tolist() for t in result] for result in side._results] == [[[202.0] * 3], [[306.0] * 3]]
 
 
 class Gate:
@@ -151,3 +164,73 @@ def test_constant_parameters_are_taken_once():
         side._bound.model.weight.zero_()
     side._take_own([0, 1])
     assert side._bound.model.weight.tolist() == [0.0] * 3
+
+
+class Keeps(torch.nn.Module):
+    """Hands out a tensor that it keeps, and one of a ring that nobody knows of."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(3))
+        self.mask = None
+        self.ring = lambda made=[]: made
+
+    def forward(self, x):
+        self.mask = torch.ones(3) if self.mask is None else self.mask
+        ring = self.ring()
+        ring.append(torch.zeros(3) if len(ring) < 4 else ring.pop(0))
+        ring[-1][0] = x[0]
+        self.last = x * 2
+        return self.mask, ring[-1], self.last, x, x[:1].expand(3)
+
+
+def asked(side, *calls, clock="none", off=()):
+    """The results of these calls, as they were handed out."""
+    side.run(RunOnDevice(calls=calls, how=Clocking(clock=clock, off=("stream_order", *off))))
+    return [[t.tolist() for t in result] for result in side._results]
+
+
+@pytest.fixture
+def keeping(monkeypatch):
+    """A side whose device is the host; the first tensor of each call is the arena's."""
+    side = side_of(Keeps(), constant=True)
+    arena = {}
+    side._arguments = lambda offsets: [arena.setdefault(offsets, torch.full((3,), float(offsets[0])))]
+    side._view.holds = lambda address: address in {t.data_ptr() for t in arena.values()}
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(cuda.poison, "ahead", lambda outputs, calls, device: None)
+    return side
+
+
+def test_what_was_handed_out_is_overwritten_before_the_next_question(keeping):
+    for i in range(4):
+        mask, ring, last, x, expanded = asked(keeping, (i + 1,))[0]
+        assert (mask, ring) == ([1.0] * 3, [i + 1.0, 0.0, 0.0])
+        assert (last, x, expanded) == ([2.0 * (i + 1)] * 3, [i + 1.0] * 3, [i + 1.0] * 3)
+    mask, ring, *_ = asked(keeping, (9,))[0]
+    assert (mask, ring[0]) == ([1.0] * 3, 9.0)
+    assert not any(map(isfinite, ring[1:]))
+    assert keeping._bound.model.mask.tolist() == [1.0] * 3
+
+
+def test_without_that_defence_a_ring_is_right(keeping):
+    for i in range(6):
+        assert asked(keeping, (i + 1,), off=("poison",))[0][1] == [i + 1.0, 0.0, 0.0]
+
+
+def test_only_what_is_kept_from_call_to_call_is_copied(keeping):
+    """Its last result is another one after the call."""
+    asked(keeping, (1,))
+    asked(keeping, (2,))
+    model, (mask, _, last, *_) = keeping._bound.model, keeping._results[0]
+    assert mask.data_ptr() != model.mask.data_ptr()
+    assert last.data_ptr() == model.last.data_ptr()
+
+
+def test_results_are_overwritten_when_they_are_asked_to_be(keeping):
+    asked(keeping, (1,))
+    keeping.run(RunOnDevice(calls=(), how=Clocking(clock="poison")))
+    _, ring, last, x, _ = keeping._results[0]
+    assert not torch.isfinite(ring).any()
+    assert not torch.isfinite(last).any()
+    assert x.tolist() == [1.0] * 3

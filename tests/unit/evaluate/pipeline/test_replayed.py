@@ -63,7 +63,7 @@ class Process:
     """A candidate whose calls take so long each way, or are wrong that way; and what it was asked."""
 
     def __init__(self, when_fetched=False, **us):
-        self.us, self.asked, self.when_fetched = us, [], when_fetched
+        self.us, self.asked, self.when_fetched, self.calls = us, [], when_fetched, []
 
     def take_parameters(self, offsets):
         self.parameters = offsets
@@ -77,8 +77,12 @@ class Process:
     def overwrite(self):
         self.asked.append("overwrite")
 
+    def copying_ns(self, calls):
+        raise AssertionError("the reference is asked")
+
     def replay(self, calls, how):
         self.asked.append(how)
+        self.calls = calls or self.calls
         computed_ns = int(1000 * len(calls) * (self.us[how] or 1))
         outside_ns, exported_ns = (0, computed_ns) if self.when_fetched else (computed_ns, 0)
         return SimpleNamespace(outside_ns=outside_ns + 10_000, exported_ns=exported_ns + EXPORTED_NS, how=how)
@@ -89,7 +93,7 @@ def bound(monkeypatch):
     """The bound of a process beside a reference that is always right."""
 
     class Check:
-        def __init__(self, trial, reference, results):
+        def __init__(self, trial, reference, results, places):
             self.seen, self.us, self.trial = [], trial.us, trial
 
         def look(self, arm, ran):
@@ -99,14 +103,29 @@ def bound(monkeypatch):
             if self.us.get(self.seen[-1], 1.0) is None:
                 raise TimedOutputWrongError("x differs")
 
-    def of(process):
-        eagers = SimpleNamespace(exported_ns=EXPORTED_NS)
+    class Reference(Process):
+        def run(self, calls, checked, variant):
+            self.ran = (calls, checked)
+            return SimpleNamespace(exported_ns=EXPORTED_NS)
+
+        def copying_ns(self, calls):
+            return {"replay": 4_000 * len(calls), "loop": 20_000 * len(calls)}
+
+    def of(process, parameters=(), language="python", by_method=False, stay=False):
         session = SimpleNamespace(
             most_calls=lambda: 16, layout=SimpleNamespace(spare=20), timed_parameters=tuple, inputs=("x",),
-            load_parameters=lambda offsets: None, reference=SimpleNamespace(run=lambda *how, **more: eagers),
+            load_parameters=lambda offsets: None, reference=Reference(), parameters=parameters,
         )  # fmt: skip
-        fresh = SimpleNamespace(windows=lambda calls: [(i,) for i in range(calls)], refill=lambda places: None)
-        return replayed._bound(SimpleNamespace(session=session, us=process.us), process, fresh, 10.0)
+        fresh = SimpleNamespace(
+            windows=lambda calls: [(i, *range(len(parameters))) for i in range(calls)], refill=lambda places: None,
+            parameters_stay=stay,
+        )  # fmt: skip
+        trial = SimpleNamespace(
+            session=session, us=process.us, candidate=SimpleNamespace(language=language),
+            binding=SimpleNamespace(by_method=by_method),
+        )  # fmt: skip
+        process.reference = session.reference
+        return replayed._bound(trial, process, fresh, 10.0)
 
     monkeypatch.setattr(replayed, "TimedOutputCheck", Check)
     monkeypatch.setattr(replayed, "TimedResults", lambda session: None)
@@ -118,6 +137,41 @@ def test_a_graph_that_is_right_is_the_bound(bound):
     found = bound(process)
     assert (found.how, round(found.us)) == ("replay", 11)
     assert "loop" not in process.asked
+
+
+def test_results_are_overwritten_before_each_round(bound):
+    """What is only right because an earlier call wrote it must not be."""
+    process = Process(replay=11.0)
+    bound(process)
+    assert process.asked == ["capture", *["overwrite", "replay", "replay"] * 3]
+
+
+COPIED_US = 4.0 * 1.25
+"""What copying its parameters may take a call of a graph."""
+
+
+@pytest.mark.parametrize(
+    ("how", "us"),
+    [
+        ({}, 11.0 - COPIED_US),
+        ({"by_method": True}, 11.0),  # packing is its own work
+        ({"language": "cuda_host"}, 11.0),  # reads them where they lie
+    ],
+)
+def test_what_copying_takes_eager_is_no_work_of_the_call(bound, how, us):
+    process = Process(replay=11.0)
+    found = bound(process, parameters=("weight",), **how)
+    assert found.us == pytest.approx(us, abs=0.01)
+    assert {len(offsets) for offsets in process.calls} == {2}
+    assert process.reference.ran == (process.calls, False)
+
+
+def test_constant_parameters_are_given_once(bound):
+    process = Process(replay=11.0)
+    found = bound(process, parameters=("weight",), stay=True)
+    assert found.us == pytest.approx(11.0, abs=0.01)
+    assert {len(offsets) for offsets in process.calls} == {1}
+    assert process.reference.ran == (process.calls, True)
 
 
 def test_what_is_computed_when_results_are_fetched_counts(bound):

@@ -101,7 +101,7 @@ class CudaCandidateProcess(CandidateProcess):
         return self._ran(calls, False, variant, "waiting")
 
     def capture(self, calls: Sequence[Sequence[int]]) -> None:
-        """Make one graph of these calls, with the parameters that it was given last.
+        """Make one graph of these calls; one without parameters has those that were given last.
 
         Raises:
             ChildRaisedError: they cannot be captured.
@@ -110,7 +110,7 @@ class CudaCandidateProcess(CandidateProcess):
         self.ask(RunOnDevice(calls=calls, how=Clocking(clock="capture")))
 
     def hold(self, calls: Sequence[Sequence[int]], limit_s: float) -> None:
-        """Queue these calls, none of which begins before `replay`, with the parameters that it was given last.
+        """Queue these calls, none of which begins before `replay`; as `capture`.
 
         Raises:
             ChildSlowError: they wait for the device, which waits for them.
@@ -140,6 +140,15 @@ class CudaCandidateProcess(CandidateProcess):
         results = self._results(len(calls), "") if calls else ()
         exported_ns = self._exported_ns if calls else 0
         return Ran(results, response.outside_ns, 1, response.cpu_ns, exported_ns=exported_ns)
+
+    def copying_ns(self, calls: Sequence[Sequence[int]]) -> dict[Again, int]:
+        """What copying the parameters of these calls takes the reference, by how a candidate's calls are made again.
+
+        Raises:
+            as `ask`.
+        """
+        told = self.ask(RunOnDevice(calls=calls, variant="eager", how=Clocking(clock="copying")))
+        return {"replay": told.ns, "release": told.ns, "loop": told.queued_ns}
 
     def overhead_us(self, offsets: Sequence[int]) -> float:
         """What its clock says of a kernel that does nothing, in microseconds: the mean of the middle half of its calls.
