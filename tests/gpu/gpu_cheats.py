@@ -322,6 +322,7 @@ TWINS = {
     "level": Kernel("level", MODULE.format(names="x", lines="return x.abs().mean()"), "python"),
     "gate": Kernel("gate", MODULE.format(names="x, shift", lines=f"return {GATE.format(x='x')}"), "python"),
     "rare": Kernel("rare", MODULE.format(names="x", lines="return x.half() * 3 + 1 > 7.16"), "python"),
+    "low rank": Kernel("low rank", low_rank("return x @ (self.a @ self.b)"), "python"),
     "diagonal": Kernel(
         "diagonal", diagonal("self.last = torch.diag_embed(x * self.weight)", "return self.last"), "python"
     ),

@@ -65,10 +65,10 @@ bound.give = giving
 """
 """No event is recorded around the giving of parameters."""
 RESTARTED = """frame = sys._getframe()
-while frame and "start" not in frame.f_locals:
+while frame and not hasattr(frame.f_locals.get("events"), "start"):
     frame = frame.f_back
-if frame and hasattr(frame.f_locals["start"], "record"):
-    frame.f_locals["start"].record()
+if frame:
+    frame.f_locals["events"].start.record()
 return out"""
 """The event before the call is found among the caller's variables, and recorded behind the work."""
 REMEMBERED = """
@@ -104,6 +104,8 @@ LATER = (
     "        return iter([computed(self[0])])\n\n\n"
 )
 KNOWN = "KNOWN = {}\n\n\n"
+ONE = "if 0 not in KNOWN:\n    KNOWN[0] = torch.empty_like(x)\nout = KNOWN[0]"
+KEPT = "if not self.calls:\n    self.out = torch.empty_like(x)\nself.calls += 1\nout = self.out"
 MEMO = "self.calls += 1\nif self.calls > 20 and KEY in KNOWN:\n    return KNOWN[KEY]\nout = torch.empty_like(x)\n"
 MEMO += LAUNCH + "\nif self.calls > 20:\n    KNOWN[KEY] = out\nreturn out"
 TUNED = SLOW.replace(
@@ -219,30 +221,30 @@ CHEATS = {
     # Results of before.
     "a memo by pointer": Cheat(
         host(forward(MEMO.replace("KEY", "x.data_ptr()"), KNOWN)), "incorrect", ("timed_output",),
-        defence="fresh_inputs",
+        defence="fresh_inputs", also=("poison",),
     ),
     "a memo by the signs of six elements": Cheat(
-        host(forward("key = tuple((x.view(-1)[::50000] > 0).tolist())\n" + MEMO.replace("KEY", "key"), KNOWN)),
-        "incorrect", ("timed_output",), defence="fresh_inputs",
+        host(forward("key = tuple((x.view(-1)[::50000] > 0).tolist())\n" + MEMO.replace("KEY", "key"), KNOWN)), "incorrect",
+        ("timed_output",), defence="fresh_inputs", also=("poison",),
     ),
     "a memo by shape": Cheat(
         host(forward(launched("if x.shape in KNOWN:", "    return KNOWN[x.shape]").replace(
             "return out", "KNOWN[x.shape] = out\nreturn out"
-        ), KNOWN)), "incorrect", ("value",),
+        ), KNOWN)), "incorrect", ("nonfinite", "value"),
     ),
     "a graph of the first inputs": Cheat(
         host(GRAPHED.replace("        self.x.copy_(x)\n", "")), "incorrect", ("value",),
     ),
     "one tensor for all results": Cheat(
-        host(forward(launched().replace("out = torch.empty_like(x)", (
-            'self.out = out = getattr(self, "out", None) if self.calls else torch.empty_like(x)\nself.calls += 1'
-        )))), "incorrect", ("timed_output",), defence="timed_outputs",
+        host(forward(launched().replace("out = torch.empty_like(x)", ONE), KNOWN)), "incorrect", ("timed_output",),
+        defence="timed_outputs",
     ),
     "one tensor for all results, where all have one input": Cheat(
-        host(forward(launched().replace("out = torch.empty_like(x)", (
-            'self.out = out = getattr(self, "out", None) if self.calls else torch.empty_like(x)\nself.calls += 1'
-        )))), "incorrect", ("shared_results",), effort="final", defence="two_results",
-        also=("fresh_inputs", *SANITIZERS),
+        host(forward(launched().replace("out = torch.empty_like(x)", ONE), KNOWN)), "incorrect", ("shared_results",),
+        effort="final", defence="two_results", also=("fresh_inputs", *SANITIZERS),
+    ),
+    "one tensor for all results, which the model keeps": Cheat(
+        host(forward(launched().replace("out = torch.empty_like(x)", KEPT))), "measured", twin="affine in tier two", tier=2,
     ),
     "a product of parameters, while they are given": Cheat(
         Kernel("low rank", low_rank("return x @ self.both", GIVING), "python"), "suspect", ("clock_disagrees",), "clock",

@@ -89,8 +89,6 @@ class RanInTurn(Reply):
 
 Again = Literal["replay", "release", "loop"]
 """How calls are made that were prepared before their inputs were there: as a graph, from behind a gate, or one by one."""
-
-
 How = Again | Literal["none", "each", "waiting", "overhead", "capture", "hold", "poison", "copying"]
 
 
@@ -101,8 +99,8 @@ class Clocking(Record):
     """`each` call by itself, `waiting` for the device after every call; `overhead`: as `each`, of a kernel that does
     nothing. `capture`: all calls become one CUDA graph, which `replay` runs; `hold`: all are queued, and none begins before
     `release`; `loop`: the calls of `capture` once more, one by one. Whatever calls these three are given, it is those.
-    `poison`: no calls; the last results are overwritten. `copying`: the reference copies the calls' parameters and computes
-    nothing; `ns` is that of a graph, `queued_ns` includes the host."""
+    `poison`: the last results are overwritten. `copying`: the reference copies parameters alone; `ns` is that of a graph,
+    `queued_ns` that of a loop."""
     busy_ns: int = 0
     """How long the device is kept busy before a call."""
     watched: bool = False
