@@ -184,6 +184,7 @@ CHEATS = {
     ),
     "nobody waits": Cheat(
         host(forward(ON_THE_SIDE, NO_WAIT + SIDE, SLOW).replace("3000", "60000")), "incorrect", ("unwritten", "value"),
+        also=("stream_order",),
     ),
     "a tensor that computes when it is read": Cheat(
         host(forward("return x.as_subclass(Later)", LATER, SLOW)), "crashed", told="expected plain tensors",
@@ -257,7 +258,7 @@ CHEATS = {
     "a ring of results that the model keeps": Cheat(ring("self.ring"), "measured", twin="diagonal", tier=2),
     "what the memory held": Cheat(
         host(forward("return torch.empty_like(x)")), "incorrect", ("unwritten",), defence="poison",
-        also=("timed_outputs",),
+        also=("timed_outputs", "stream_order"),
     ),
     "what an earlier process left": Cheat(
         host(forward(IF_FOUND, LEFT)), "incorrect", ("unwritten", "value"),

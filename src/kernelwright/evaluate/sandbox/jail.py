@@ -33,6 +33,8 @@ ITS_THREADS = 256 + 8 * (os.cpu_count() or 1)
 MOST_THREADS = 1024 + 64 * (os.cpu_count() or 1)
 """Threads of all children that share a user: every open task's reference has one for each core and some of torch's and the
 driver's, and waits for ever for one that it cannot start."""
+CARRIED = ("pydantic", "torch", "triton")
+"""A folder of the search path that holds one of these is one of packages, wherever it lies."""
 SEEN = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "PYTORCH_NVML_BASED_CUDA_CHECK")
 """Kept of the referee's environment: a child on another GPU than the grader's could not map what is handed to it, and one that
 uses none must not ask the driver."""
@@ -258,7 +260,7 @@ def system_trees() -> tuple[str, ...]:
     """What every interpreter and compiler needs to read, and nothing of the user's own files."""
     package = str(Path(__file__).resolve().parents[2])
     packages = [p for p in (*site.getsitepackages(), site.getusersitepackages()) if p]
-    carried = [p for p in sys.path if p.endswith("site-packages") or "/site" in p]
+    carried = [p for p in sys.path if p and any(Path(p, name).is_dir() for name in CARRIED)]
     return (
         "/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
         "/etc/alternatives", "/etc/passwd", "/etc/nsswitch.conf", "/etc/localtime",

@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.evaluate.sandbox import strays
-from kernelwright.evaluate.sandbox.jail import LOST, SEEN, Jail
+from kernelwright.evaluate.sandbox.jail import LOST, SEEN, Jail, system_trees
 from kernelwright.evaluate.sandbox.messages.tasks import LoadTask
 from kernelwright.evaluate.sandbox.messages.tools import Execute
 from kernelwright.evaluate.sandbox.spawn import Warm
@@ -176,6 +177,17 @@ found = {
     assert "done" not in found.values(), found
     # Landlock it was, and not the file's mode, that denied the first.
     assert inside(code, off=("landlock", "nobody"))["read"] == "done"
+
+
+def test_a_folder_of_packages_can_be_read_wherever_it_lies(monkeypatch, tmp_path):
+    """Packages need not be installed: PYTHONPATH may name them. Other folders that it names stay closed."""
+    libraries, own = tmp_path / "libraries", tmp_path / "own"
+    (libraries / "pydantic").mkdir(parents=True)
+    own.mkdir()
+    monkeypatch.setattr(sys, "path", ["", str(own), str(libraries), *sys.path])
+    trees = system_trees()
+    assert str(libraries) in trees
+    assert not {"", str(own)} & set(trees)
 
 
 def test_it_starts_threads_and_no_processes(inside):
