@@ -17,11 +17,12 @@ from kernelwright.evaluate.entrypoints.captures import OneGraph, let_go
 from kernelwright.evaluate.entrypoints.device_clock import Enqueue, Left, clocked, publish, the_clock
 from kernelwright.evaluate.entrypoints.held_calls import HeldCalls, aside
 from kernelwright.evaluate.entrypoints.library_share import library_share
+from kernelwright.evaluate.entrypoints.own_results import OwnResults
 from kernelwright.evaluate.entrypoints.stream_order import LATE, StreamOrder
 from kernelwright.evaluate.sandbox.cuda_arena import CopiedView, CudaView
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.triton.binding import Bound, bind, places
+from kernelwright.evaluate.triton.binding import Bound, bind
 from kernelwright.evaluate.triton.model import call, model_of, plain, written
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.tensor import Scalar, TensorSpec
@@ -80,13 +81,10 @@ class CudaSide:
     """These calls, with their arguments."""
     _held: HeldCalls[tuple[torch.Tensor, ...]] | None = None
     """Calls that wait to be released."""
-    _before: frozenset[int] = frozenset()
-    """Where tensors lay that the model kept when it was checked last."""
-    _own: frozenset[int] | None = None
-    """Of these, what it kept; None until it has been called."""
 
     def __init__(self) -> None:
         self._results: list[tuple[torch.Tensor, ...]] = []
+        self._own_results = OwnResults()
         self._taken: messages.Offsets | None = None
         """Where the parameters lie that it was given last."""
 
@@ -183,7 +181,7 @@ class CudaSide:
         if command.how.clock == "hold":
             return self._hold(command.calls, command.how)
         if command.how.clock == "poison":
-            return self._overwrite(frozenset())
+            return self._overwrite()
         calls = [(offsets, self._arguments(offsets)) for offsets in command.calls]
         if command.how.clock == "capture":
             self._ungraph()
@@ -191,8 +189,8 @@ class CudaSide:
             with torch.no_grad():
                 self._graph = OneGraph(self._whole, calls)
             return messages.Clocked(ns=0)
-        if command.how.clock == "none":
-            self._look()
+        if command.how.clock == "none" and isinstance(self._bound, Bound):
+            self._own_results.look(self._bound.model)
         self._poison(len(calls), command.how)
         calling = self._calling(calls)
         if command.how.clock != "none" or "stream_order" in command.how.off:
@@ -216,6 +214,7 @@ class CudaSide:
         with torch.no_grad():
             enqueue, prepare = left.around(calling, ready, how, self._stateful)
             values, times = clocked(enqueue, len(calls), how, prepare)
+            self._own_results.asked()
             self._results = [(*value, *after) for value, after in zip(values, left.all(len(calls)), strict=True)]  # type: ignore[misc]
         return times
 
@@ -279,23 +278,14 @@ class CudaSide:
         if isinstance(self._bound, HostFunction):
             return self._bound(*inputs)
         results = plain(call(self._bound.model, self._workload, inputs))
-        if self._own is None:
-            self._own = self._before & places(self._bound.model)
-        return tuple(CLONE(t) if t.untyped_storage().data_ptr() in self._own else t for t in results)
+        self._own_results.called(self._bound.model)
+        return tuple(CLONE(t) if self._own_results.holds(t) else t for t in results)
 
     def _called_anew(self, offsets: messages.Offsets, inputs: Sequence[object]) -> tuple[torch.Tensor, ...]:
         """One call of a model that packs its own weights, these among them."""
         if own := offsets[len(self._workload.tensors) :]:
             self._take(own)
         return self._called(inputs)
-
-    def _look(self) -> None:
-        """Look anew for what the model keeps: not in a question that takes times, in which a call would wait for it.
-
-        Its last result, if it keeps that, is another one after a call, and no copy need be made.
-        """
-        if isinstance(self._bound, Bound):
-            self._before, self._own = places(self._bound.model), None
 
     def _whole(self, offsets: messages.Offsets, inputs: Sequence[object]) -> tuple[torch.Tensor, ...]:
         """One call, with its taking of parameters where it has its own."""
@@ -305,15 +295,13 @@ class CudaSide:
     def _poison(self, calls: int, how: messages.Clocking) -> None:
         """Leave nothing of the last results: neither in them, if the module has them still, nor in what it gets next."""
         if "poison" not in how.off:
-            # Something that it has made and keeps from now on is no copy yet.
-            self._overwrite(self._before if how.clock == "none" else frozenset())
+            self._overwrite()
         self._results = []
         poison.ahead(self._outputs, calls, "cuda")
 
-    def _overwrite(self, spared: frozenset[int]) -> messages.Clocked:
-        """Overwrite the last results, except inputs, which nobody can write to, and what lies there."""
-        results = (t for r in self._results for t in r)
-        poison.over(results, lambda t: self._view.holds(t.data_ptr()) or t.untyped_storage().data_ptr() in spared)
+    def _overwrite(self) -> messages.Clocked:
+        """Overwrite the last results, except inputs, which nobody can write to."""
+        poison.over((t for r in self._results for t in r), lambda t: self._view.holds(t.data_ptr()))
         torch.cuda.synchronize()
         return messages.Clocked(ns=0)
 

@@ -14,10 +14,11 @@ import torch
 
 from kernelwright.evaluate.entrypoints import numerics, session
 from kernelwright.evaluate.entrypoints.library_share import library_share
+from kernelwright.evaluate.entrypoints.own_results import OwnResults
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
 from kernelwright.evaluate.sandbox.messages.base import Done
-from kernelwright.evaluate.triton.binding import COPY, bind, places
+from kernelwright.evaluate.triton.binding import COPY, bind
 from kernelwright.evaluate.triton.model import call, model_of, plain, written
 from kernelwright.records.tensor import Scalar
 
@@ -33,8 +34,7 @@ class ModuleSide:
         self._results: list[list[torch.Tensor]] = []
         self._taken: tuple[int, ...] = ()
         self._late = False
-        self._kept: frozenset[int] | None = None
-        """Where tensors lie that the model keeps; None until it has been called."""
+        self._own_results = OwnResults()
 
     def load(self, command: messages.LoadModule) -> messages.ModelLoaded:
         """Map the arena, import the module and build its model."""
@@ -77,10 +77,10 @@ class ModuleSide:
     def clear(self, command: messages.Clear) -> Done:
         """Forget the last results, and leave poison where the next ones may come to lie.
 
-        What the model keeps is looked for anew: if it is a result too it is handed out as a copy, since the grader fills
-        results.
+        The grader has filled those, so that what the model keeps must not be among the next.
         """
-        self._results, self._kept = [], None
+        self._results = []
+        self._own_results.look(self._bound.model)
         sizes = [max(s.nbytes, 1) for _ in range(command.count) for s in self._workload.outputs]
         held = [torch.full((size,), 0xFF, dtype=torch.uint8) for size in sizes]
         del held
@@ -95,6 +95,7 @@ class ModuleSide:
             for arguments in calls:
                 self._results.append(self._called(arguments))
             inside = time.perf_counter_ns() - begin
+        self._own_results.asked()
         return messages.Ran(ns=inside, results=self._described())
 
     def in_turn(self, command: messages.RunInTurn) -> messages.RanInTurn:
@@ -128,8 +129,7 @@ class ModuleSide:
         elif self._stateful:
             self._put_back()
         results = plain(call(self._bound.model, self._workload, arguments))
-        if self._kept is None:
-            self._kept = places(self._bound.model)
+        self._own_results.called(self._bound.model)
         after = [CLONE(t) for t in written(self._bound.own, self._workload, arguments)]
         return [*(self._own(CONTIGUOUS(t)) for t in results), *after]
 
@@ -141,8 +141,7 @@ class ModuleSide:
                 COPY(self._bound.own[name], given[name])
 
     def _own(self, tensor: torch.Tensor) -> torch.Tensor:
-        assert self._kept is not None, "the model has been called"
-        kept = self._view.holds(tensor.data_ptr()) or tensor.untyped_storage().data_ptr() in self._kept
+        kept = self._view.holds(tensor.data_ptr()) or self._own_results.holds(tensor)
         return CLONE(tensor) if kept else tensor
 
     def _described(self) -> list[list[messages.Found]]:

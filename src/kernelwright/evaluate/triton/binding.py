@@ -126,12 +126,6 @@ def own_tensors(model: torch.nn.Module) -> Iterator[Own]:
             )
 
 
-def places(model: torch.nn.Module) -> frozenset[int]:
-    """Where the memory of a model's own tensors begins."""
-    tensors = (one.tensor for one in own_tensors(model))
-    return frozenset(t.untyped_storage().data_ptr() for t in tensors if t.layout == torch.strided)
-
-
 def _distinct(named: Mapping[str, Own], bound: Mapping[str, Own]) -> dict[str, Own]:
     """What is not bound yet, each tensor under the first of its names."""
     seen = {id(one.tensor) for one in bound.values()}
