@@ -224,7 +224,7 @@ def test_faster_than_memory(arms):
     extern "C" void kernel(const float* x, float* out) {
     #if CHEAT
         static int calls = 0;
-        if (++calls > 11) return;  // the cases are over
+        if (++calls > 12) return;  // the cases are over: one of them has huge ends
     #endif
         double total = 0;
         for (int block = 0; block < 4096; ++block) {
