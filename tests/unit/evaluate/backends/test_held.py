@@ -35,6 +35,8 @@ def test_copies_are_found_whatever_their_dtype_and_layout(dtype):
     check(told(turned))
     check(told(number), wanted=torch.tensor(3.0))
     check(told(nothing), wanted=torch.empty(0))
+    with pytest.raises(TamperedError):
+        check(told((WANTED + 1).to(dtype)))
 
 
 @pytest.mark.parametrize(
