@@ -283,8 +283,8 @@ class ModelNew(torch.nn.Module):
 GATE = "torch.sigmoid({x}.bfloat16() + shift[:, None].bfloat16()).mean(1)"
 
 
-def low_rank(line, before=""):
-    """A module with the task's parameters and a place for their product."""
+def low_rank(line, behind=""):
+    """A module with the task's parameters and a place for their product, and lines behind it."""
     return f"""import sys
 
 import torch
@@ -299,7 +299,7 @@ class ModelNew(torch.nn.Module):
     def forward(self, x):
         {line}
 
-{before}"""
+{behind}"""
 
 
 def diagonal(*lines, before=""):

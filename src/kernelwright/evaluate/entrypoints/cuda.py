@@ -30,7 +30,7 @@ from kernelwright.records.tensor import Scalar, TensorSpec
 Call = tuple[messages.Offsets, list[object]]
 """Where what it is given lies, and its arguments."""
 CONTIGUOUS, CLONE = torch.Tensor.contiguous, torch.Tensor.clone
-"""As it was before there was a candidate."""
+"""As they were before there was a candidate."""
 
 
 class HostFunction:

@@ -15,8 +15,9 @@ from typing import Any
 
 import torch
 
+from kernelwright.evaluate.entrypoints.poison import POISON_BYTE
+
 SECTIONS = (b".nv.global", b".nv.global.init")
-POISON_BYTE = 0xFF
 SYMBOLS, OBJECT = 2, 1
 """ELF's numbers of a symbol table and of a variable."""
 MOST_BYTES = 1 << 30

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from kernelwright.evaluate.entrypoints import numerics, session
+from kernelwright.evaluate.entrypoints import numerics, poison, session
 from kernelwright.evaluate.entrypoints.library_share import library_share
 from kernelwright.evaluate.entrypoints.own_results import OwnResults
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
@@ -81,9 +81,7 @@ class ModuleSide:
         """
         self._results = []
         self._own_results.look(self._bound.model)
-        sizes = [max(s.nbytes, 1) for _ in range(command.count) for s in self._workload.outputs]
-        held = [torch.full((size,), 0xFF, dtype=torch.uint8) for size in sizes]
-        del held
+        poison.ahead(self._workload.outputs, command.count, "cpu")
         return Done()
 
     def run(self, command: messages.Run) -> messages.Ran:

@@ -1,7 +1,8 @@
-"""Poison where a module's results come to lie on the GPU: over the last ones, and in memory that the next ones may get.
+"""Poison where a module's results come to lie: over the last ones, and in memory that the next ones may get.
 
-On a CPU the grader writes it from outside (`backends/cpu/module.py`). Another process's device memory is out of its reach, so
-the module's own process does it, by functions that were taken before there was a candidate.
+It is written by the module's own process, with functions that were taken before there was a candidate. Over the last results
+only on a GPU: on a CPU the grader does that from outside (`backends/cpu/module.py`), and another process's device memory is out
+of its reach.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +13,7 @@ from kernelwright.records.tensor import TensorSpec
 
 FILL, FULL, INFERENCE, PLAINLY = torch.Tensor.fill_, torch.full, torch.inference_mode, torch._C.DisableTorchFunction
 """As they were before there was a candidate."""
-BYTE = 0xFF
+POISON_BYTE = 0xFF
 
 
 def over(results: Iterable[torch.Tensor], spared: Callable[[torch.Tensor], bool]) -> None:
@@ -30,7 +31,7 @@ def over(results: Iterable[torch.Tensor], spared: Callable[[torch.Tensor], bool]
 def ahead(outputs: Sequence[TensorSpec], calls: int, device: str) -> None:
     """Fill memory of so many results' sizes and give it back: the next `empty` gets it."""
     sizes = [max(s.nbytes, 1) for _ in range(calls) for s in outputs]
-    held = [FULL((size,), BYTE, dtype=torch.uint8, device=device) for size in sizes]
+    held = [FULL((size,), POISON_BYTE, dtype=torch.uint8, device=device) for size in sizes]
     del held
 
 
