@@ -1,8 +1,8 @@
 """Poison where a module's results come to lie: over the last ones, and in memory that the next ones may get.
 
 It is written by the module's own process, with functions that were taken before there was a candidate. Over the last results
-only on a GPU: on a CPU the grader does that from outside (`backends/cpu/module.py`), and another process's device memory is out
-of its reach.
+only on a GPU: on a CPU the grader does that from outside (`backends/cpu/module.py`), and device memory of another process is
+out of its reach.
 """
 
 from collections.abc import Callable, Iterable, Sequence
