@@ -2,6 +2,8 @@
 # make test    set up, then the tests: those that tolerate a neighbour two at a time, then those that compare times
 # make test-all  the same, then the rest of each matrix (cheats, seeds, kills, faults, cards), as far as its part changed since
 #                it passed; a file that passed is recorded at once; before a release
+# make docs    the pages of docs/ as a web site in build/docs
+# make durations  the same as make test, and records in tests/durations.json what each file took
 # make check   format, lint, types, layers, sizes, the README's table, and the API page
 # make clean   remove the environment, caches and runs
 PYTHON ?= python3.11
@@ -10,10 +12,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt
 COMPILER := gcc:gcc g++:g++
 BROWSER := chromium:chromium
-# What a file has started serves all its tests; the long files come first, as they are collected, and the unit tests fill the end.
+# What a file has started serves all its tests; the long files come first (tests/durations.json), and the short ones fill the end.
 SIDE_BY_SIDE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-all check clean packages-run packages-test
+.PHONY: demo test durations test-all docs check clean packages-run packages-test
 .DELETE_ON_ERROR:
 
 demo: | packages-run $(VENV)/.run
@@ -23,9 +25,12 @@ demo: | packages-run $(VENV)/.run
 
 test: | packages-test $(VENV)/.dev
 	@echo "Lane 1 of 2: side by side"
-	OMP_NUM_THREADS=1 $(BIN)/pytest tests $(SIDE_BY_SIDE) -m "not quiet and not matrix"
+	OMP_NUM_THREADS=1 $(BIN)/pytest tests $(SIDE_BY_SIDE) -m "not quiet and not matrix" $(RECORD:%=%="side by side")
 	@echo "Lane 2 of 2: alone, for these compare times"
-	$(BIN)/pytest tests -m "quiet and not matrix"
+	$(BIN)/pytest tests -m "quiet and not matrix" $(RECORD:%=%=alone)
+
+durations:
+	$(MAKE) test RECORD=--write-durations
 
 test-all: test
 	$(BIN)/python .ci/matrix.py run
@@ -35,9 +40,13 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python .ci/sizes.py src benchmarks .ci
+	$(BIN)/python .ci/sizes.py
 	$(BIN)/python benchmarks/readme_table.py --check
 	$(BIN)/python .ci/api_page.py --check
+
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going -q -c .ci/docs docs build/docs
+	@echo "Open build/docs/README.html"
 
 clean:
 	rm -rf $(VENV) runs build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
@@ -58,7 +67,11 @@ $(VENV)/.made:
 
 $(VENV)/.run: $(VENV)/.made constraints.txt pyproject.toml
 	@echo "Installing Kernelwright and PyTorch into $(VENV); the first time takes minutes."
-	$(PIP) --editable .
+	$(PIP) --editable '.[mcp,small]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.run
+	$(PIP) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made constraints.txt pyproject.toml

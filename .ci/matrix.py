@@ -1,93 +1,86 @@
-"""The long matrix of tests: which files of it a change calls for, and the record of when each last passed.
+"""The long matrix of tests: runs the files whose part is due, what passed longest ago first, and records each that passes.
 
-    python .ci/matrix.py due [--seconds N]             names the files whose part changed since they last passed
-    python .ci/matrix.py run [--seconds N] [FILE ...]  runs those, or the ones that are named, and records each that passes
+    python .ci/matrix.py due                            names the files that are due, in that order
+    python .ci/matrix.py run [--seconds N] [FILE ...]   runs those, or the named ones, until the time is over
 
-`run` records a file as soon as it has passed, so that the same command goes on where the last one was cut. The tree must be
-committed: a record names the commit.
-
-A test depends on the modules that it imports, on those which they import, and on the processes that they start. With
-`--seconds` only files that fit into the time are written to standard output; the others are named on standard error.
+A file is due where code, tests or tasks have changed since it passed. It is recorded in `tests/matrix.json` at once, so that
+the next run goes on where this one was cut. A file that was begun is finished: give N the time that is there less the longest
+file's. The tree must be committed: a record names the commit.
 """
 
 import argparse
-import ast
 import json
 import platform
-import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import grimp
-
 ROOT = Path(__file__).parents[1]
-TESTS, SOURCE = ROOT / "tests", ROOT / "src"
+TESTS = ROOT / "tests"
 RECORD = TESTS / "matrix.json"
 MARKS = ("pytest.mark.matrix", "from lanes import")
 """A file with one of these has tests that only `make test-all` runs."""
+READ_BY_TESTS = (
+    "src",
+    "tests",
+    "tasks",
+    "examples",
+    "benchmarks/*.py",
+    "constraints.txt",
+    "pyproject.toml",
+    ":!tests/*.json",
+)
+"""What a test may depend on, as git names it."""
 NOTHING_CHOSEN = 5
 """pytest's exit code where no test has the marks."""
-STARTED = {
-    "kernelwright.evaluate.referee": ("kernelwright.evaluate.worker",),
-    "kernelwright.evaluate.backends.table": ("kernelwright.evaluate.backends",),
-    "kernelwright.evaluate.sandbox.spawn": ("kernelwright.evaluate.entrypoints", "kernelwright.evaluate.sandbox.warm"),
-}
-"""Modules that a module starts in a process of its own: no import says so."""
-PROGRAM = "kernelwright.interfaces.cli.main"
 
 
 def main(arguments: list[str]) -> int:
     """Answer a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
-    for verb in ("due", "run"):
-        verbs.add_parser(verb).add_argument("--seconds", type=float, default=float("inf"))
-    verbs.choices["run"].add_argument("files", nargs="*")
+    verbs.add_parser("due")
+    running = verbs.add_parser("run")
+    running.add_argument("--seconds", type=float, default=float("inf"))
+    running.add_argument("files", nargs="*")
     asked = parser.parse_args(arguments)
-    return run(asked.files, asked.seconds) if asked.verb == "run" else due(asked.seconds)
-
-
-def due(seconds: float) -> int:
-    """Write the files that are due and fit into the time, one a line."""
-    known = recorded()
-    for name in due_files(known):
-        needed = known.get(name, {}).get("seconds", float("inf"))
-        if needed <= seconds:
-            seconds -= 0 if needed == float("inf") else needed
-            sys.stdout.write(f"{name}\n")
-        else:
-            sys.stderr.write(f"due, and not run for want of time: {name} (make test-all)\n")
-    return 0
+    if asked.verb == "due":
+        sys.stdout.writelines(f"{name}\n" for name in due(recorded()))
+        return 0
+    if asked.seconds <= 0:
+        parser.error(f"--seconds {asked.seconds:.0f}: the matrix needs time")
+    return run(asked.files, asked.seconds)
 
 
 def run(files: list[str], seconds: float) -> int:
-    """Run what is due or named, as long as there is time; 0 where everything has passed and is recorded."""
+    """Run what is due or named, as long as there is time; 1 where one failed or the tree is not committed."""
     if git("status", "--porcelain", "--untracked-files=no", "--", ".", f":!{RECORD.relative_to(ROOT)}"):
         sys.stderr.write("not run: a record names a commit, so that the tree must be committed\n")
         return 1
     known, end = recorded(), time.monotonic() + seconds
-    wanted = files or list(due_files(known))
-    left = 0
-    for number, name in enumerate(wanted, 1):
+    wanted = files or due(known)
+    begun = failed = 0
+    for name in wanted:
         if time.monotonic() >= end:
-            sys.stdout.write(f"no time is left for {len(wanted) - number + 1}, from {name} on\n")
-            return 1
-        sys.stdout.write(f"{number} of {len(wanted)}: {name}: ")
+            break
+        begun += 1
+        sys.stdout.write(f"{begun} of {len(wanted)}: {name}: ")
         sys.stdout.flush()
         took = passed(name)
         sys.stdout.write("failed\n" if took is None else f"passed in {took:.0f} s\n")
-        left += took is None
+        failed += took is None
         if took is not None:
-            known[name] = {"commit": git("rev-parse", "HEAD"), "date": today(), "seconds": round(took, 1)}
+            known[name] = {"commit": git("rev-parse", "HEAD"), "date": now(), "seconds": round(took, 1)}
             write(known)
-    sys.stdout.write(f"{len(wanted) - left} of {len(wanted)} files passed\n")
-    return int(left > 0)
+    sys.stdout.write(
+        f"of the long matrix {begun - failed} of {len(wanted)} files that are due passed, {failed} failed\n"
+    )
+    sys.stdout.writelines(f"due, and left for the next run: {name}\n" for name in wanted[begun:])
+    return int(failed > 0)
 
 
 def passed(name: str) -> float | None:
@@ -102,114 +95,40 @@ def passed(name: str) -> float | None:
     return time.monotonic() - start
 
 
+def due(known: dict[str, dict[str, Any]]) -> list[str]:
+    """Files with a part that has not passed since something changed; first what never passed, then by date."""
+    names = [name for name in matrix_files() if changed(known.get(name, {}).get("commit", ""))]
+    return sorted(names, key=lambda name: known.get(name, {}).get("date", ""))
+
+
+def matrix_files() -> list[str]:
+    """Test files that hold a part of the matrix."""
+    files = sorted(TESTS.rglob("test_*.py"))
+    return [str(file.relative_to(ROOT)) for file in files if any(mark in file.read_text("utf-8") for mark in MARKS)]
+
+
+@cache
+def changed(since: str) -> bool:
+    """Whether anything that a test may read differs from a commit, or the commit is not known."""
+    command = ["git", "diff", "--quiet", since, "--", *READ_BY_TESTS]
+    return not since or subprocess.run(command, cwd=ROOT, check=False, stderr=subprocess.DEVNULL).returncode != 0
+
+
 def recorded() -> dict[str, dict[str, Any]]:
     """What is known of each file: the commit on which it last passed, when, and what it took."""
     return json.loads(RECORD.read_text("utf-8"))["files"] if RECORD.exists() else {}
 
 
 def write(known: dict[str, dict[str, Any]]) -> None:
-    """The record anew, with the machine that wrote it."""
+    """Replace the record; it names the machine that wrote it, and no file that has left the matrix."""
     machine = f"{platform.processor() or platform.machine()}, {platform.system()} {platform.release()}"
-    wanted = {str(test.relative_to(ROOT)) for test in matrix_files()}
-    files = {name: one for name, one in sorted(known.items()) if name in wanted}
+    files = {name: known[name] for name in matrix_files() if name in known}
     RECORD.write_text(json.dumps({"machine": machine, "files": files}, indent=2) + "\n", "utf-8")
 
 
-def today() -> str:
+def now() -> str:
     """The date and time."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def due_files(known: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """Files whose part changed since they last passed, or that never did; the quickest of those that are known first."""
-    names = [str(test.relative_to(ROOT)) for test in matrix_files()]
-    for name in sorted(names, key=lambda name: known.get(name, {}).get("seconds", 0.0)):
-        touched = changed(known.get(name, {}).get("commit", ""))
-        if touched is None or depends(ROOT / name, touched):
-            yield name
-
-
-def matrix_files() -> list[Path]:
-    """Test files that hold a part of the matrix."""
-    files = sorted(TESTS.rglob("test_*.py"))
-    return [file for file in files if any(mark in file.read_text("utf-8") for mark in MARKS)]
-
-
-@cache
-def changed(since: str) -> set[Path] | None:
-    """Files that differ from a commit; None where that is not known, and so everything may have changed."""
-    if not since or subprocess.run(["git", "cat-file", "-e", since], cwd=ROOT, check=False, stderr=-3).returncode:
-        return None
-    return {ROOT / line for line in git("diff", "--name-only", since).splitlines()}
-
-
-def depends(test: Path, touched: set[Path]) -> bool:
-    """Whether a test reads one of the files: as a module, as a helper beside it, or as data of a folder that it names."""
-    helpers = set(helpers_of(test))
-    modules = behind({name for file in helpers for name in imported(file) if name.startswith("kernelwright")})
-    text = "".join(file.read_text("utf-8") for file in helpers)
-    for file in touched:
-        if file in helpers or (file.is_relative_to(SOURCE) and module_of(file) in modules):
-            return True
-        if not file.is_relative_to(SOURCE) and file.suffix != ".md" and f'"{file.parent.name}"' in text:
-            return True
-    return False
-
-
-def helpers_of(test: Path) -> Iterator[Path]:
-    """The test, and the modules of tests/ that it imports, starts, or has a fixture of: those whose names it says."""
-    todo, seen = [test], {test}
-    while todo:
-        file = todo.pop()
-        yield file
-        said = set(re.findall(r"\w+", file.read_text("utf-8")))
-        beside = {*file.parent.glob("*.py"), *TESTS.glob("*.py"), *(TESTS / "mock_llm").glob("*.py")}
-        found = {
-            path for path in beside - seen if path.stem in said and not path.name.startswith(("test_", "conftest"))
-        }
-        todo += found
-        seen |= found
-
-
-def imported(file: Path) -> Iterator[str]:
-    """Names of the modules that a file imports; the program, where it starts one."""
-    text = file.read_text("utf-8")
-    if '"-m", "kernelwright"' in text:
-        yield PROGRAM
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-@cache
-def graph() -> grimp.ImportGraph:
-    """Who imports whom."""
-    return grimp.build_graph("kernelwright", cache_dir=None)
-
-
-def behind(names: set[str]) -> set[str]:
-    """These modules, and all that they import or start."""
-    known, todo, found = graph().modules, list(names), set[str]()
-    while todo:
-        name = todo.pop()
-        if name in found or name not in known:
-            continue
-        found |= {name, *(name[: dot.start()] for dot in re.finditer(r"\.", name))}
-        todo += graph().find_modules_directly_imported_by(name)
-        for started in STARTED.get(name, ()):
-            todo += [module for module in known if module == started or module.startswith(f"{started}.")]
-    return found
-
-
-def module_of(file: Path) -> str:
-    """The module of a file; of data, the nearest package around it."""
-    place = file.with_suffix("") if file.suffix == ".py" and file.name != "__init__.py" else file.parent
-    while ".".join(place.relative_to(SOURCE).parts) not in graph().modules and place != SOURCE:
-        place = place.parent
-    return ".".join(place.relative_to(SOURCE).parts)
 
 
 def git(*arguments: str) -> str:

@@ -4,13 +4,17 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Literal
+from typing import Any
 
-from pydantic import JsonValue
-
-Row = dict[str, JsonValue]
-BASELINES: tuple[Literal["eager", "compile"], ...] = ("eager", "compile")
+Row = dict[str, Any]
+BASELINES = ("eager", "compile")
 RIGHT = ("measured", "verified")
+HEAD = (
+    f"{'family':24} {'tasks':>5} {'right':>5} {'timed':>5} {'compile':>8} {'better':>8} {'worst':>6}"
+    f" {'faster':>6} {'even':>5} {'slower':>6} {'of copy':>8}"
+)
+NEAR = 0.85
+"""Share of the speedup over eager of the best schedule of a size from which on another schedule is near it."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,8 @@ def families(rows: Sequence[Row]) -> Iterator[Family]:
 def family(name: str, rows: Sequence[Row]) -> Family:
     """Of all of these."""
     timed = [row for row in rows if all(baseline in row for baseline in BASELINES)]
-    verdicts = [{_verdict(row, baseline) for baseline in BASELINES} for row in timed]
-    shares, tflops = ([float(str(row[k])) for row in timed if row.get(k)] for k in ("copy_share", "tflops"))
+    verdicts = [{row[baseline][3] for baseline in BASELINES} for row in timed]
+    shares, tflops = ([row[k] for row in timed if row.get(k)] for k in ("copy_share", "tflops"))
     return Family(
         name=name,
         tasks=len(rows),
@@ -73,9 +77,7 @@ def better(row: Row) -> float:
 
 def figure(row: Row, name: str, place: int = 0) -> float:
     """How many times as fast as a baseline: the median, or the lower end with `place` 1."""
-    found = row[name]
-    assert isinstance(found, list)
-    return float(str(found[place]))
+    return float(row[name][place])
 
 
 def mean(ratios: Sequence[float]) -> float:
@@ -85,7 +87,25 @@ def mean(ratios: Sequence[float]) -> float:
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
-def _verdict(row: Row, name: str) -> str:
-    found = row[name]
-    assert isinstance(found, list)
-    return str(found[3])
+def table(rows: Sequence[Row], wanted: int) -> str:
+    """For people: a line for each family, then what was not right and why."""
+    lines = [HEAD, *map(_line, families(rows)), _line(family("all", rows))]
+    missed = [row for row in rows if "schedule" not in row]
+    lines += [f"{row['task']}: {row['outcome']}: {row.get('why', '')[:200]}" for row in missed]
+    return "\n".join([*lines, *_second(rows), f"{len(rows)} of {wanted} tasks tried", ""])
+
+
+def _second(rows: Sequence[Row]) -> list[str]:
+    """At how many tasks the schedule of one size is near another size's best."""
+    shares = [row["second"]["share"] or 0.0 for row in rows if row.get("second")]
+    near = sum(share >= NEAR for share in shares)
+    return [f"another size: within {1 - NEAR:.0%} of its best at {near} of {len(shares)} tasks"] if shares else []
+
+
+def _line(found: Family) -> str:
+    counts = f"{found.name:24} {found.tasks:5} {found.right:5} {len(found.better):5}"
+    if not found.better:
+        return counts
+    means = f"{mean(found.compile):7.2f}x {mean(found.better):7.2f}x {min(found.better):5.2f}x"
+    share = "" if found.copy_share is None else f"{found.copy_share:8.0%}"
+    return f"{counts} {means} {found.faster:6} {found.even:5} {found.slower:6} {share}"

@@ -5,34 +5,40 @@ nothing is admitted or run. Goes on where it was cut: a row is known as long as 
 changed. The table counts the kernels by family and says why the rest was declined. `--compile` also compiles the Triton
 kernels, for which no GPU is needed, and writes down registers, spilled bytes, shared memory and occupancy: a second or two a
 task whose kernel's text is new. What spills, or does not compile, is in the table.
+
+`--texts FILE` writes one hash a task and target instead: of the schedules' space, and of every file that the search would
+try first. `--check FILE` plans the same again, names what differs and exits 1: a change of structure leaves all as is.
 """
 
 import argparse
 import json
+import multiprocessing
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
 import torch
 from author import tasks_of
-from author_rows import HERE, shape_of
+from author_rows import shape_of
+from figures import HERE
 from provenance import commit_and_date
 from pydantic import JsonValue
 from suite import ROOT
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from kernelwright.calltree import arguments as called
+from kernelwright.calltree import flatten as leaves_of
 from kernelwright.errors import ProposeError
-from kernelwright.evaluate.entrypoints import export
-from kernelwright.evaluate.entrypoints.task_file import executed, init_arguments, module_of
-from kernelwright.evaluate.triton.calltree import arguments as called
-from kernelwright.evaluate.triton.calltree import flatten as leaves_of
+from kernelwright.evaluate.entrypoints.reference import export
+from kernelwright.evaluate.entrypoints.reference.task_file import executed, init_arguments, module_of
 from kernelwright.evaluate.triton.capture import Captured, capture
 from kernelwright.evaluate.triton.model import flatten
 from kernelwright.knowledge.hardware import hardware
-from kernelwright.propose.author.designs import DESIGNS
+from kernelwright.propose.author.search.designs import DESIGNS, Design
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import OpGraph, Ref
 from kernelwright.records.task import Target, Task, TaskSource, Workload
@@ -43,16 +49,29 @@ from kernelwright.tasks.table import read_task
 
 Row = dict[str, JsonValue]
 TARGETS = {
-    "cpu": Target(kind="cpu", arch="native", present=True), "sm_90": Target(kind="cuda", arch="sm_90", present=True)
+    "cpu": Target(kind="cpu", arch="native", present=True), "sm_90": Target(kind="cuda", arch="sm_90", present=True),
+    "gfx942": Target(kind="hip", arch="gfx942", present=True),
 }  # fmt: skip
-LANGUAGES = {"cpu": "cpp", "cuda": "triton"}
+LANGUAGES = {"cpu": "cpp", "cuda": "triton", "hip": "triton"}
+USUAL = ("cpu", "sm_90")
 FACTS = {"name", "registers", "spill_bytes", "shared_bytes", "warps", "occupancy"}
 LONGEST = 300
 """Characters of a reason."""
+TRIES = 8
+"""Schedules of which texts are hashed, besides the default."""
+Texts = dict[str, dict[str, str]]
+"""By task and target."""
 
 
 def main(arguments: argparse.Namespace) -> None:
-    """Plan every task for every target that is not known yet, write the rows, and print the table."""
+    """Plan every task for every target that is not known yet, write the rows, and print the table.
+
+    Raises:
+        SystemExit: texts differ from those of `--check`.
+    """
+    if arguments.texts or arguments.check:
+        _hash_texts(arguments)
+        return
     out = Path(arguments.out) if arguments.out else None
     known: list[Row] = json.loads(out.read_text())["rows"] if out and out.exists() else []
     rows, code = {f"{row['task']}/{row['target']}": row for row in known}, _code()
@@ -66,6 +85,41 @@ def main(arguments: argparse.Namespace) -> None:
                     _write(out, list(rows.values()))
     for target in arguments.targets:
         sys.stdout.write(_table(target, [row for row in rows.values() if row["target"] == target]))
+
+
+def _hash_texts(arguments: argparse.Namespace) -> None:
+    listed = [task.name for task in tasks_of(arguments.folder) if arguments.only in task.name][:: arguments.stride]
+    texts: Texts = {}
+    with ProcessPoolExecutor(arguments.processes, multiprocessing.get_context("spawn")) as pool:
+        for name, found in zip(listed, pool.map(texts_of, listed), strict=True):
+            texts[name] = found
+    if arguments.texts:
+        lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(found)}" for name, found in texts.items())
+        head = f'"torch": {json.dumps(torch.__version__)},\n "tries": {TRIES}'
+        write_whole(Path(arguments.texts), f'{{\n {head},\n "texts": {{\n{lines}\n }}\n}}\n')
+    if arguments.check and (wrong := differences(json.loads(Path(arguments.check).read_text())["texts"], texts)):
+        raise SystemExit("\n".join(wrong))
+
+
+def differences(expected: Texts, texts: Texts) -> list[str]:
+    """The rows of `texts` that are not as expected, by task and target."""
+    rows = [(name, target) for name, found in texts.items() for target in found]
+    return [f"{n} for {t} differs" for n, t in rows if expected.get(n, {}).get(t) != texts[n][t]]
+
+
+def texts_of(name: str) -> dict[str, str]:
+    """By target, a hash of all that the author offers for a task; `declined` where it writes nothing."""
+    return {target: _text_of(name, target) for target in TARGETS}
+
+
+def _text_of(name: str, target: str) -> str:
+    try:
+        _, design, _ = _designed(name, target)
+    except ProposeError:
+        return "declined"
+    tries = [part for schedule in design.tries(1 + TRIES) for part in (schedule, design.write(schedule))]
+    freedoms = [f"{option.name}: {option.values}" for option in design.space.options]
+    return _hash(design.family, design.algebra, *freedoms, *(one.model_dump_json() for one in tries))[:12]
 
 
 def _code() -> str:
@@ -107,19 +161,27 @@ def _planned(name: str, target: str, before: Row, compiles: bool) -> Row:
     Raises:
         ProposeError: it is not the author's to write.
     """
-    path = ROOT / f"{name}.py"
-    row: Row = {"written": True}
+    task, design, size = _designed(name, target)
+    candidate = design.write(design.default)
+    row: Row = {"written": True, **size, **shape_of(design), "text": _hash(candidate.at(()).source)}
+    if before.get("text") == row["text"] and not _uncompiled(before):
+        return row | {key: before[key] for key in ("facts", "trouble") if key in before}
+    return row | (_compiled(candidate, task) if compiles and task.target.kind == "cuda" else {})
+
+
+def _designed(name: str, target: str) -> tuple[Task, Design, Row]:
+    """A task and what the author can write for it; and its size, where that is not its own.
+
+    Raises:
+        ProposeError: it is not the author's to write.
+    """
+    path, size = ROOT / f"{name}.py", Row()
     try:
         task = planned(read_task(path), TARGETS[target])
     except Exception:  # noqa: BLE001 (a task's own code may look at values, which these tensors do not have)
         task = planned(read_task(with_size(path, "small")), TARGETS[target], real=True)
-        row["size"] = "small"
-    design = DESIGNS[LANGUAGES[task.target.kind]](task)
-    candidate = design.write(design.default)
-    row |= {**shape_of(design), "text": _hash(candidate.at(()).source)}
-    if before.get("text") == row["text"] and not _uncompiled(before):
-        return row | {key: before[key] for key in ("facts", "trouble") if key in before}
-    return row | (_compiled(candidate, task) if compiles and task.target.kind == "cuda" else {})
+        size["size"] = "small"
+    return task, DESIGNS[LANGUAGES[task.target.kind]](task), size
 
 
 def _compiled(candidate: Candidate, task: Task) -> Row:
@@ -209,11 +271,17 @@ def _short(text: str) -> str:
 def parsed() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--targets", nargs="+", choices=tuple(TARGETS), default=tuple(TARGETS))
+    parser.add_argument("--targets", nargs="+", choices=tuple(TARGETS), default=USUAL)
     parser.add_argument("--out", default="")
     parser.add_argument("--folder", default="", help="a folder of tasks/; all of them without it")
     parser.add_argument("--only", default="")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--texts", default="", metavar="FILE", help="write hashes of texts")
+    parser.add_argument(
+        "--check", default="", metavar="FILE", help="plan again what `--texts` wrote; 1 where any differs"
+    )
+    parser.add_argument("--stride", type=int, default=1, help="every so many tasks: for a quick check")
+    parser.add_argument("--processes", type=int, default=2, help="that plan for --texts and --check")
     return parser.parse_args()
 
 

@@ -4,19 +4,20 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from author_families import Row, figure
-from pydantic import JsonValue, ValidationError
+from author_families import figure
+from campaign import Row
+from figures import short, timed, why
+from pydantic import ValidationError
 from task_flops import flops
 
 from kernelwright.errors import ProposeError
 from kernelwright.evaluate.evaluator import Evaluator
-from kernelwright.propose.author.designs import DESIGNS, Design
+from kernelwright.propose.author.search.designs import DESIGNS, Design
 from kernelwright.propose.inductor import inductor
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, is_right, speedup_over_eager
+from kernelwright.records.evaluation import Evaluation, Measured, is_right, speedup_over_eager
 from kernelwright.records.policy import Effort
 from kernelwright.records.task import Target, Task, TaskSource
 
@@ -26,20 +27,15 @@ EFFORTS: dict[str, Effort] = {
     "default": "search", "inductor": "search", "tries": "search", "final": "final", "second": "search",
 }  # fmt: skip
 """By step."""
-HERE = f"{Path(__file__).parents[1]}/"
-"""What tracebacks say of one machine alone."""
-BOILERPLATE = (
-    "CUDA kernel errors might be", "For debugging consider", "Compile with `TORCH_USE_CUDA_DSA`", "Search for `cudaError",
-)  # fmt: skip
-WHY = 600
-"""Characters of a reason: enough to mend a kernel without the device."""
+RAW = ("source", "tries", "facts", "chosen")
+"""Fields of a row that are long: a kernel's text, what was tried, what the compiler said."""
 
 
 @dataclass
 class Kernel:
     """One schedule's kernel, and what is known of it."""
 
-    schedule: dict[str, JsonValue]
+    schedule: Row
     candidate: Candidate
     found: Evaluation
 
@@ -83,7 +79,7 @@ async def judged(work: Work) -> None:
     if work.step == "second":
         work.row["second"] = _second(work, kernels)
     else:
-        _tell(work, kernels)
+        _note_tries(work, kernels)
         _best(work, [kernel for kernel in kernels if isinstance(kernel.found, Measured)])
     _done(work)
 
@@ -107,27 +103,23 @@ def _best(work: Work, measured: Sequence[Kernel]) -> None:
         return
     work.row |= {"outcome": best.found.outcome, "source": best.candidate.source, "schedule": best.schedule}
     work.row |= {**_figures(best.found, work.copy_gbps), "final": work.step == "final"}
-    work.row["tflops"] = round(flops(work.source.source) / float(str(work.row["latency_us"])) / 1e6, 2)
+    work.row["tflops"] = round(flops(work.source.source) / work.row["latency_us"] / 1e6, 2)
     if work.step != "final":
         work.row["by"] = "inductor" if work.step == "inductor" else "author"
 
 
-def missed(work: Work, outcome: str, why: str) -> None:
+def missed(work: Work, outcome: str, reason: str) -> None:
     """The step ended before a verdict; what earlier steps found stays."""
-    told: Row = {"step": work.step, "outcome": outcome, "why": _short(why)}
-    work.row["tries"] = [*(work.row.get("tries") or []), told]  # type: ignore[misc]
+    work.row["tries"] = [*(work.row.get("tries") or []), {"step": work.step, "outcome": outcome, "why": short(reason)}]
     if not work.row.get("outcome"):
-        work.row |= {"outcome": outcome, "why": _short(why)}
+        work.row |= {"outcome": outcome, "why": short(reason)}
     _done(work)
 
 
 def shape_of(design: Design) -> Row:
     """Which families made the kernels, which rules rewrote them, and what PyTorch still does."""
-    if design.program is None:
-        return {"kernels": ["rows"], "kept": []}
-    kernels: list[JsonValue] = [kernel.family for kernel in design.program.kernels]
-    kept: list[JsonValue] = [step.node.op for step in design.program.kept]
-    return {"kernels": kernels, "kept": kept}
+    kernels, kept = design.program.kernels, design.program.kept
+    return {"kernels": [kernel.family for kernel in kernels], "kept": [step.node.op for step in kept]}
 
 
 def _schedules(work: Work, design: Design) -> list[Any]:
@@ -146,42 +138,26 @@ def _schedules(work: Work, design: Design) -> list[Any]:
 def _second(work: Work, kernels: Sequence[Kernel]) -> Row:
     """The schedule that was tuned at another size against the best of those that were tried at this one."""
     tuned, best = (_sure(kernel.found) for kernel in (kernels[0], max(kernels, key=lambda k: _sure(k.found))))
-    told: Row = {"tuned": round(tuned, 4), "best": round(best, 4), "share": round(tuned / best, 4) if best else None}
-    return told if tuned else {**told, "why": why(kernels[0].found)}
+    row: Row = {"tuned": round(tuned, 4), "best": round(best, 4), "share": round(tuned / best, 4) if best else None}
+    return row if tuned else {**row, "why": why(kernels[0].found)}
 
 
-def _tell(work: Work, kernels: Sequence[Kernel]) -> None:
-    tries = list(work.row.get("tries") or [])  # type: ignore[arg-type]
+def _note_tries(work: Work, kernels: Sequence[Kernel]) -> None:
+    """Add what was tried; a task without a right kernel says why."""
+    tries = list(work.row.get("tries") or [])
     for kernel in kernels:
-        told: Row = {"step": work.step, "schedule": kernel.schedule, "outcome": kernel.found.outcome}
-        told["seconds"] = {stage: round(seconds, 2) for stage, seconds in kernel.found.stage_seconds.items()}
+        one: Row = {"step": work.step, "schedule": kernel.schedule, "outcome": kernel.found.outcome}
+        one["seconds"] = {stage: round(seconds, 2) for stage, seconds in kernel.found.stage_seconds.items()}
         if isinstance(kernel.found, Measured):
-            told["speedup_eager"] = round(_sure(kernel.found), 4)
+            one["speedup_eager"] = round(_sure(kernel.found), 4)
             if (audit := kernel.found.audit) is not None:
-                told["audit"] = {p.name: [p.status, round(p.seconds, 2)] for p in audit.probes}
+                one["audit"] = {p.name: [p.status, round(p.seconds, 2)] for p in audit.probes}
         elif not is_right(kernel.found):
-            told["why"] = why(kernel.found)
-            told["source"] = kernel.candidate.source
-        tries.append(told)
+            one |= {"why": why(kernel.found), "source": kernel.candidate.source}
+        tries.append(one)
     work.row["tries"] = tries
-    if "source" not in work.row and kernels and not is_right(kernels[0].found):
+    if "schedule" not in work.row and kernels and not is_right(kernels[0].found):
         work.row |= {"outcome": kernels[0].found.outcome, "why": why(kernels[0].found)}
-
-
-def why(found: Evaluation) -> str:
-    """Why a kernel has no time, in its first words and its last."""
-    texts = [getattr(found, name, "") for name in ("because", "case", "stage", "reason", "evidence", "log")]
-    told = ": ".join(str(text).strip() for text in texts if text)
-    if isinstance(found, Incorrect) and (worst := found.accuracy.worst) is not None:
-        told += f" (worst: {worst.distribution}, {worst.error:.2e} where {worst.allowed:.2e} is allowed)"
-    return _short(told)
-
-
-def _short(text: str) -> str:
-    """Without what stands in every message of CUDA's, and without this machine's paths."""
-    told = [line for line in text.replace(HERE, "").splitlines() if not line.startswith(BOILERPLATE)]
-    text = "\n".join(told)
-    return text if len(text) <= WHY else f"{text[: WHY // 2]} … {text[-WHY // 2 :]}"
 
 
 def _sure(found: Evaluation) -> float:
@@ -193,19 +169,12 @@ def _known(row: Row) -> float:
     return figure(row, "eager", place=1) if "eager" in row else -1.0
 
 
-def _figures(found: Evaluation, copy_gbps: float) -> Row:
-    assert isinstance(found, Measured)
-    timing = found.timing
-    share = found.roofline.achieved_gbps / copy_gbps if copy_gbps else None
-    told: Row = {"latency_us": timing.latency_us, "copy_share": share, "missing": list(timing.missing)}
-    told |= {"chosen": found.build.chosen, "facts": [k.model_dump(exclude_none=True) for k in found.build.kernels]}
-    for versus in timing.versus:
-        r = versus.speedup
-        told[versus.baseline] = [round(r.median, 4), round(r.low, 4), round(r.high, 4), versus.verdict]
-    return told
+def _figures(found: Measured, copy_gbps: float) -> Row:
+    share = round(found.roofline.achieved_gbps / copy_gbps, 4) if copy_gbps else None
+    row: Row = {**timed(found), "copy_share": share, "missing": list(found.timing.missing)}
+    return row | {"chosen": found.build.chosen, "facts": [k.model_dump(exclude_none=True) for k in found.build.kernels]}
 
 
 def _done(work: Work) -> None:
-    steps = list(work.row.get("steps") or [])  # type: ignore[arg-type]
-    before = float(str(work.row.get("seconds") or 0.0))
-    work.row |= {"steps": [*steps, work.step], "seconds": round(before + time.monotonic() - work.began, 1)}
+    seconds = work.row.get("seconds", 0.0) + time.monotonic() - work.began
+    work.row |= {"steps": [*work.row["steps"], work.step], "seconds": round(seconds, 1)}

@@ -1,24 +1,23 @@
-"""Power and honesty of the clock: `python benchmarks/clock.py cpu|cuda OUT.json [LABEL]`; on a GPU see `clock_cuda.py`.
+"""Power and honesty of the clock: `python benchmarks/clock.py --target cpu|cuda --out FILE [--only LABEL]`.
 
-For kernels of about 0.1, 4 and 30 ms on cpu: A against A, a hundred judgements, how many are called faster or slower; and
+For kernels of about 0.1, 4 and 30 ms on a CPU: A against A, a hundred judgements, how many are called faster or slower; and
 A against a kernel that does 5 % more work, twenty judgements, how many are called right. The same contest, statistics and
-rule as in the referee, with a fixed number of blocks; every block's sample is written down.
+rule as in the referee, with a fixed number of blocks. Every block's sample goes to the raw file. On a GPU see `clock_cuda.py`.
 """
 
-import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from statistics import median
+from typing import Any
 
 import torch
+from campaign import Campaign, Row, command
 from provenance import provenance
 
-from kernelwright.evaluate.backends.cpu.process import CppCandidateProcess, Loading
+from kernelwright.evaluate.backends.cpu.process import LibraryProcess, Loading
 from kernelwright.evaluate.backends.host import Host
-from kernelwright.evaluate.languages.artifact import Library
-from kernelwright.evaluate.languages.builder import Order
+from kernelwright.evaluate.languages.builder import Library, Order
 from kernelwright.evaluate.languages.cpp import build as cpp
 from kernelwright.evaluate.pipeline.service import EvaluationService
 from kernelwright.evaluate.sandbox.arena import Arena
@@ -27,11 +26,14 @@ from kernelwright.evaluate.timing import statistics
 from kernelwright.evaluate.timing.clock import MOST_CALLS, Arm, PairedBenchmark
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs, Stock
 from kernelwright.records.candidate import Candidate, Define
+from kernelwright.records.measure import Versus
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
 from kernelwright.records.tensor import TensorSpec
 
-SAME, SLOWER = 100, 20
+JUDGEMENTS = {"same": 100, "slower": 20}
+WANTED = {"same": "inconclusive", "slower": "slower", "faster": "faster"}
+"""The verdict that is right, by what A is compared with."""
 DRAWS = 2
 SPARE_BYTES = 256 << 20
 """Of fresh inputs, as a session on the CPU has."""
@@ -58,7 +60,7 @@ extern "C" void work(const float* x, float* out) {
 
 
 @dataclass(frozen=True)
-class Trial:
+class Size:
     """One kernel size: elements read by A, recurrence steps, blocks a judgement."""
 
     label: str
@@ -67,62 +69,62 @@ class Trial:
     blocks: int
 
 
-CPU_TRIALS = (
-    Trial("0.1 ms", 5 << 18, 1, 60),
-    Trial("4 ms", 48 << 20, 1, 60),
-    Trial("30 ms", 48 << 20, 40, 8),
+SIZES = (
+    Size("0.1 ms", 5 << 18, 1, 60),
+    Size("4 ms", 48 << 20, 1, 60),
+    Size("30 ms", 48 << 20, 40, 8),
 )
 
 
-def main(out: Path, label: str | None) -> None:
-    """Hold the contests, print a table, write everything."""
+async def measure(campaign: Campaign) -> None:
+    """Hold the contests on a CPU."""
     service, target = EvaluationService(note=lambda text: None), Target(kind="cpu", arch="native", present=True)
-    rows = []
     try:
-        host, origin = service.backend(target).host, provenance(service.environment(target))
-        for trial in (t for t in CPU_TRIALS if label in (None, t.label)):
-            rows.append(_row(host, trial))
-            sys.stderr.write(json.dumps({k: v for k, v in rows[-1].items() if k != "judgements"}) + "\n")
-            out.write_text(json.dumps({**origin, "rows": rows}) + "\n")
+        campaign.begin(provenance(service.environment(target)))
+        sizes = {size.label: size for size in SIZES if campaign.named(size.label)}
+        for label, part in campaign.left([(label, part) for label in sizes for part in JUDGEMENTS]):
+            found = _judgements(service.backend(target).host, sizes[label], part)
+            campaign.put(summed(label, part, found))
     finally:
         service.close()
 
 
-def _row(host: Host, trial: Trial) -> dict[str, object]:
+def _judgements(host: Host, size: Size, part: str) -> list[Row]:
     policy = Policy()
-    judgements = []
-    for slower, times in ((False, SAME), (True, SLOWER)):
-        with _pair(host, trial, slower) as benchmark:
-            for _ in range(times):
-                samples = benchmark.hold(trial.blocks, 60.0).us
-                found = statistics.versus(
-                    "eager", samples["eager"], samples["candidate"], policy.confidence, policy.minimum_effect
-                )
-                verdict = {"five_percent_slower": slower, "verdict": found.verdict, "ratio": found.speedup.model_dump()}
-                raw = {"a_us": _rounded(samples["eager"]), "b_us": _rounded(samples["candidate"])}
-                judgements.append({**verdict, **raw})
-    same = [j["verdict"] for j in judgements if not j["five_percent_slower"]]
-    slow = [j["verdict"] for j in judgements if j["five_percent_slower"]]
-    medians = sorted(us for j in judgements for us in j["a_us"])  # type: ignore[attr-defined]
+    with _pair(host, size, part == "slower") as benchmark:
+        found = []
+        for _ in range(JUDGEMENTS[part]):
+            us = benchmark.hold(size.blocks, 60.0).us
+            rule = policy.confidence, policy.minimum_effect
+            found.append(judgement(statistics.versus("eager", us["eager"], us["candidate"], *rule), us))
+    return found
+
+
+def judgement(versus: Versus, us: dict[str, list[float]], **more: Any) -> Row:  # noqa: ANN401
+    """One contest with its samples, microseconds."""
+    samples = {name: [round(t, 3) for t in us[arm]] for name, arm in (("a_us", "eager"), ("b_us", "candidate"))}
+    return {"verdict": versus.verdict, "ratio": versus.speedup.model_dump(), **more, **samples}
+
+
+def summed(kernel: str, part: str, found: Sequence[Row]) -> Row:
+    """The row of one kernel against the same, or against a twin."""
     return {
-        "kernel": trial.label,
-        "median_us": medians[len(medians) // 2],
-        "blocks": trial.blocks,
-        "a_against_a": {"judgements": len(same), "called_different": sum(v != "inconclusive" for v in same)},
-        "five_percent_slower": {"judgements": len(slow), "called_slower": slow.count("slower")},
-        "judgements": judgements,
+        "kernel": kernel,
+        "part": part,
+        "wanted": WANTED[part],
+        "as_wanted": sum(each["verdict"] == WANTED[part] for each in found),
+        "of": len(found),
+        "median_us": median(t for each in found for t in each["a_us"]),
+        "median_blocks": median(len(each["a_us"]) for each in found),
+        "judgements": list(found),
     }
 
 
-def _rounded(samples: list[float]) -> list[float]:
-    return [round(s, 3) for s in samples]
-
-
 @contextmanager
-def _pair(host: Host, trial: Trial, slower: bool) -> Iterator[PairedBenchmark]:
-    counts = (trial.count, int(trial.count * 1.05) >> 12 << 12 if slower else trial.count)
+def _pair(host: Host, size: Size, slower: bool) -> Iterator[PairedBenchmark]:
+    counts = (size.count, int(size.count * 1.05) >> 12 << 12 if slower else size.count)
     spec = TensorSpec(name="x", shape=(max(counts) >> 10, 1024), dtype="float32")
-    with _open_cpu(host, spec, counts, trial.work) as (arms, view):
+    with _open_cpu(host, spec, counts, size.work) as (arms, view):
         places = tuple((DRAWS + n) * spec.nbytes for n in range(_spare(spec)))
         drawn = view(0, 0, DRAWS)
         fresh = FreshInputs([Stock(spec, drawn, 0, places)], view)
@@ -145,7 +147,7 @@ def _open_cpu(host: Host, spec: TensorSpec, counts: tuple[int, int], work: int):
         library = cpp.build(Order(host.warm, candidate, 60.0))
         assert isinstance(library, Library), library
         output = TensorSpec(name="out", shape=(), dtype="float32")
-        side = CppCandidateProcess(host.warm.spawn("cpp", Jail(directory="/")), 30.0, [output])
+        side = LibraryProcess(host.warm.spawn("cpp", Jail(directory="/")), 30.0, [output])
         how = Loading("work", host.device.cores)
         side.load((arena.layout(), [arena.descriptor]), library.descriptor, how)
         library.close()
@@ -162,11 +164,23 @@ def _open_cpu(host: Host, spec: TensorSpec, counts: tuple[int, int], work: int):
     arena.close()
 
 
-if __name__ == "__main__":
-    wanted = sys.argv[3] if len(sys.argv) > 3 else None
-    if sys.argv[1] == "cuda":
-        import clock_cuda  # (its imports need a GPU's packages)
+def table(rows: Sequence[Row]) -> str:
+    """A line for each part."""
+    return "\n".join(f"{r['kernel']:8} {r['part']:8} {r['as_wanted']} of {r['of']} {r['wanted']}" for r in rows)
 
-        clock_cuda.main(Path(sys.argv[2]), wanted)
+
+def main() -> None:
+    """One pass on the CPU or on a GPU."""
+    asked = command(__doc__, seconds=420.0).parse_args()
+    campaign = Campaign(asked, key=("kernel", "part"), raw=("judgements",))
+    if asked.target == "cpu":
+        campaign.run(lambda: measure(campaign))
     else:
-        main(Path(sys.argv[2]), wanted)
+        import clock_cuda  # noqa: PLC0415 (its imports need a GPU's packages)
+
+        campaign.run(lambda: clock_cuda.measure(campaign))
+    campaign.show(table)
+
+
+if __name__ == "__main__":
+    main()

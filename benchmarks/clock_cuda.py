@@ -1,49 +1,41 @@
-"""Power and honesty of the clock on a GPU: `python benchmarks/clock.py cuda OUT.json [LABEL]`.
+"""Power and honesty of the clock on a GPU, for `benchmarks/clock.py --target cuda`.
 
 For kernels of about 10 us, 1 ms and 30 ms: A against A in two processes, a hundred judgements, how many are called faster or
 slower; and A against a twin that was calibrated to be 3 % slower, or 3 % faster, twenty each, how many are called right. Each
 judgement is a search's in tier one, both sides under the referee's launcher: its contest, its looks, its interval, its
-rule, its watch on the device; only the comparison of timed results is left out, and processes are used again. Every
-block's sample is written down, after every part, and a part that is complete in OUT.json is not measured again.
+rule, its watch on the device; only the comparison of timed results is left out, and processes are used again.
 """
 
-import json
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from statistics import median
 
 import torch
+from campaign import Campaign, Row
+from clock import judgement, summed
 from provenance import provenance
-from pydantic import JsonValue
 
 from kernelwright.evaluate.backends.cuda.backend import CudaBackend
 from kernelwright.evaluate.backends.cuda.clock import LEAST_US
-from kernelwright.evaluate.backends.cuda.process import PlanCandidateProcess
-from kernelwright.evaluate.languages.artifact import Program
+from kernelwright.evaluate.backends.cuda.process import PlanProcess
+from kernelwright.evaluate.languages.builder import Program
 from kernelwright.evaluate.languages.triton.build import capture
 from kernelwright.evaluate.pipeline.service import EvaluationService
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.timing.clock import DEVICE, Arm, PairedBenchmark
-from kernelwright.evaluate.timing.conditions import Watch
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs, Stock
 from kernelwright.evaluate.timing.statistics import Stopping
 from kernelwright.records.candidate import Candidate, Define
-from kernelwright.records.measure import Versus
+from kernelwright.records.measure import Ratio
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Workload
 from kernelwright.records.tensor import TensorSpec
 
 JUDGEMENTS = {"same": 100, "slower": 20, "faster": 20}
-WANTED = {"same": "inconclusive", "slower": "slower", "faster": "faster"}
 TIMES = {"slower": 1.03, "faster": 1 / 1.03}
 """The twins' time over A's."""
 TOLERANCE = 0.005
-MOST_S = 420.0
-"""After this, no further part is begun: call again to go on."""
 PROCESS_LASTS = 20
 """Judgements after which A's double is a new process: two processes of one kernel may differ for as long as they live."""
 DRAWS = 2
@@ -118,9 +110,9 @@ class Stage:
     kernel: Kernel
     spec: TensorSpec
     arena: CudaArena
-    arms: list[PlanCandidateProcess] = field(default_factory=list)
+    arms: list[PlanProcess] = field(default_factory=list)
 
-    def side(self, kernel: Kernel) -> PlanCandidateProcess:
+    def side(self, kernel: Kernel) -> PlanProcess:
         """A process with one kernel loaded."""
         out = TensorSpec(name="out", shape=(528,), dtype="float32")
         defines = (Define(name="COUNT", value=kernel.count), Define(name="WORK", value=kernel.work))
@@ -129,15 +121,13 @@ class Stage:
         program = capture(self.backend.host.warm, candidate, "", workload, self.backend.machine.hardware, 60.0)
         if not isinstance(program, Program):
             raise TypeError(f"the kernel could not be captured: {program}")
-        side = PlanCandidateProcess(self.backend.machine.prewarmed("launcher").take(), 60.0, (out,))
+        side = PlanProcess(self.backend.machine.prewarmed("launcher").take(), 60.0, (out,))
         self.arms.append(side)
         side.load(program, (self.arena.layout(), self.arena.descriptors), 1)
         return side
 
-    def judge(
-        self, first: PlanCandidateProcess, second: PlanCandidateProcess, rule: Stopping, limit_s: float
-    ) -> "Judged":
-        """One contest on fresh inputs, from warming up to the verdict."""
+    def judge(self, first: PlanProcess, second: PlanProcess, rule: Stopping, limit_s: float) -> tuple[Ratio, Row]:
+        """One contest on fresh inputs, from warming up to the verdict: the second's speedup, and what is written down."""
         places = tuple((DRAWS + n) * self.spec.nbytes for n in range(DEVICE.most_calls))
         whole = self.spec.model_copy(update={"shape": (DRAWS, *self.spec.shape)})
         fresh = FreshInputs([Stock(self.spec, self.arena.tensor(0, 0, whole), 0, places)], self._view)
@@ -148,69 +138,44 @@ class Stage:
             inside=True, pace=DEVICE, settled=rule.enough, watch=watch,
         )  # fmt: skip
         us = benchmark.hold(rule.most, limit_s).us
-        seconds, overhead = time.perf_counter() - begin, benchmark.overhead_us
-        return Judged(rule.versus(us, "eager", watch.effect_times), us, watch, seconds, overhead)
+        versus = rule.versus(us, "eager", watch.effect_times)
+        return versus.speedup, judgement(
+            versus,
+            us,
+            seconds=round(time.perf_counter() - begin, 3),
+            overhead_us=[round(t, 4) for t in benchmark.overhead_us.values()],
+            conditions=watch.conditions().model_dump(mode="json"),
+        )
 
     def _view(self, index: int, offset: int) -> torch.Tensor:
         return self.arena.tensor(index, offset, self.spec)
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What one contest said, and what it cost."""
-
-    versus: Versus
-    us: dict[str, list[float]]
-    watch: Watch
-    seconds: float
-    overhead_us: dict[str, float]
-
-    def told(self) -> dict[str, JsonValue]:
-        """As it is written down."""
-        return {
-            "verdict": self.versus.verdict,
-            "ratio": self.versus.speedup.model_dump(),
-            "seconds": round(self.seconds, 3),
-            "overhead_us": [round(t, 4) for t in self.overhead_us.values()],
-            "conditions": self.watch.conditions().model_dump(mode="json"),
-            "a_us": [round(t, 3) for t in self.us["eager"]],
-            "b_us": [round(t, 3) for t in self.us["candidate"]],
-        }
-
-
-def main(out: Path, label: str | None) -> None:
-    """Measure what OUT.json does not have yet."""
-    begin, service = time.monotonic(), EvaluationService(note=lambda text: None)
+async def measure(campaign: Campaign) -> None:
+    """Measure what the file does not have yet."""
+    service = EvaluationService(note=lambda text: None)
     target = Target(kind="cuda", arch="sm_90", present=True)
-    known = json.loads(out.read_text())["rows"] if out.exists() else []
-    rows = {row["kernel"]: row for row in known}
     try:
-        backend, origin = service.backend(target), provenance(service.environment(target))
+        backend = service.backend(target)
         assert isinstance(backend, CudaBackend)
-        for kernel in (k for k in KERNELS if label in (None, k.label)):
-            row = rows.setdefault(kernel.label, {"kernel": kernel.label, "twins": {}, "parts": {}})
-            for part in _parts(backend, kernel, row, begin + MOST_S):
-                sys.stderr.write(json.dumps({"kernel": kernel.label, **part}) + "\n")
-                out.write_text(json.dumps({**origin, "rows": list(rows.values())}) + "\n")
+        campaign.begin(provenance(service.environment(target)))
+        for kernel in (k for k in KERNELS if campaign.named(k.label)):
+            if any(campaign.left([(kernel.label, part) for part in JUDGEMENTS])):
+                _measure_kernel(campaign, backend, kernel)
     finally:
         service.close()
 
 
-def _parts(backend: CudaBackend, kernel: Kernel, row: dict, until: float) -> Iterator[dict[str, JsonValue]]:  # type: ignore[type-arg]
-    missing = [part for part in JUDGEMENTS if part not in row["parts"]]
-    if not missing or time.monotonic() > until:
-        return
+def _measure_kernel(campaign: Campaign, backend: CudaBackend, kernel: Kernel) -> None:
     with _open(backend, kernel) as stage:
         first = stage.side(kernel)
-        for part in missing:
-            if time.monotonic() > until:
-                return
-            second = stage.side(kernel) if part == "same" else _twin(stage, first, part, row["twins"])
-            row["parts"][part] = _judged(stage, first, second, part)
-            yield {"part": part, **{k: v for k, v in row["parts"][part].items() if k != "judgements"}}
+        for _, part in campaign.left([(kernel.label, part) for part in JUDGEMENTS]):
+            tried: list[Row] = []
+            second = stage.side(kernel) if part == "same" else _twin(stage, first, part, tried)
+            campaign.put({**summed(kernel.label, part, _judgements(stage, first, second, part)), "twin": tried})
 
 
-def _judged(stage: Stage, first: PlanCandidateProcess, second: PlanCandidateProcess, part: str) -> dict[str, JsonValue]:
+def _judgements(stage: Stage, first: PlanProcess, second: PlanProcess, part: str) -> list[Row]:
     policy = Policy()
     rule = Stopping(
         ("eager",), policy.search_blocks, policy.confidence, policy.minimum_effect, policy.search_precision, LEAST_US[1]
@@ -220,29 +185,20 @@ def _judged(stage: Stage, first: PlanCandidateProcess, second: PlanCandidateProc
         if part == "same" and number and number % PROCESS_LASTS == 0:
             second.close()
             second = stage.side(stage.kernel)
-        found.append(stage.judge(first, second, rule, policy.search_seconds))
-    return {
-        "wanted": WANTED[part],
-        "as_wanted": sum(j.versus.verdict == WANTED[part] for j in found),
-        "of": len(found),
-        "median_us": median(t for j in found for t in j.us["eager"]),
-        "median_seconds": median(j.seconds for j in found),
-        "median_blocks": median(len(j.us["eager"]) for j in found),
-        "judgements": [j.told() for j in found],
-    }
+        found.append(stage.judge(first, second, rule, policy.search_seconds)[1])
+    return found
 
 
-def _twin(stage: Stage, first: PlanCandidateProcess, part: str, known: dict[str, JsonValue]) -> PlanCandidateProcess:
-    """A twin whose time is 3 % off A's within half a percent, by a long measurement that is written down."""
+def _twin(stage: Stage, first: PlanProcess, part: str, tried: list[Row]) -> PlanProcess:
+    """A twin whose time is 3 % off A's within half a percent, by a long measurement; adds what was tried."""
     kernel, wanted = stage.kernel, TIMES[part]
     long = Stopping(("eager",), 60, 0.99, 0.0, 1e-6, clear="goes on")
-    moves, tried = kernel.moves * wanted, []
+    moves = kernel.moves * wanted
     for _ in range(5):
         second = stage.side(kernel.turned(moves))
-        speedup = stage.judge(first, second, long, 20.0).versus.speedup
+        speedup, _ = stage.judge(first, second, long, 20.0)
         times = 1 / speedup.median
         tried.append({"turns": round(moves), "times": times, "low": 1 / speedup.high, "high": 1 / speedup.low})
-        known[part] = {"wanted": wanted, "tried": list(tried)}
         if abs(times - wanted) < TOLERANCE / 2:
             return second
         second.close()

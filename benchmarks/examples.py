@@ -1,23 +1,20 @@
-"""Runs every example on one target and writes its final figures: `python benchmarks/examples.py TARGET OUT.json [BUDGET]`.
+"""Runs every example on one target and writes its final figures: `python benchmarks/examples.py --target cpu --out FILE`.
 
 Each row is the final measurement of one run: fresh inputs, head to head. A task on which nothing was right stops the
 bench, since a row is missing then. On the GPU the examples run at sizes that fill it.
 """
 
-import json
+import asyncio
 import re
-import sys
 import tempfile
 from pathlib import Path
 
-from provenance import provenance
-from pydantic import JsonValue
+from campaign import Campaign, Row, command
 
 from kernelwright.api import OptimizeRequest, optimize
 from kernelwright.engine.budget import Budget
 from kernelwright.engine.config import RunConfig
 from kernelwright.records.evaluation import Measured
-from kernelwright.records.measure import BaselineName, Timing
 from kernelwright.records.policy import Policy
 from kernelwright.store.run import RunStore
 
@@ -32,20 +29,19 @@ CUDA_SIZES = {
 EXAMPLES = tuple(CUDA_SIZES)
 
 
-def main(target: str, out: Path, budget: int) -> None:
-    """Measure and write."""
-    config = RunConfig(budget=Budget(proposals=budget), cache=False)
-    rows: list[JsonValue] = []
-    origin: dict[str, JsonValue] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for name in EXAMPLES:
-            task = sized(Path("examples") / f"{name}.py", target, Path(folder))
-            result = optimize(OptimizeRequest(task=task, target=target, config=config, runs=Path(folder) / "runs"))
+async def measure(campaign: Campaign) -> None:
+    """Run each example; the first run says what the device is."""
+    asked = campaign.asked
+    config = RunConfig(budget=Budget(proposals=asked.budget), cache=False)
+    await campaign.begin_on_device(numerics=Policy().numerics)
+    for name in campaign.left(campaign.chosen(EXAMPLES), lambda name: (name, asked.target)):
+        with tempfile.TemporaryDirectory() as folder:
+            task = sized(Path("examples") / f"{name}.py", asked.target, Path(folder))
+            request = OptimizeRequest(task=task, target=asked.target, config=config, runs=Path(folder) / "runs")
+            result = await asyncio.to_thread(optimize, request)
             store = RunStore.open(Path(result.summary.folder))
-            origin = origin or provenance(store.card.environment)
-            rows.append(_row(store, name, target))
-            sys.stderr.write(f"{json.dumps(rows[-1])}\n")
-            out.write_text(json.dumps({**origin, "numerics": Policy().numerics, "rows": rows}, indent=1) + "\n")
+            campaign.put({"task": name, "target": asked.target, **_figures(store, name)})
+            store.close()
 
 
 def sized(example: Path, target: str, folder: Path) -> Path:
@@ -61,34 +57,29 @@ def sized(example: Path, target: str, folder: Path) -> Path:
     return path
 
 
-def _row(store: RunStore, name: str, target: str) -> dict[str, JsonValue]:
+def _figures(store: RunStore, name: str) -> Row:
     outcome = store.outcome()
     final = outcome.final.evaluation if outcome and outcome.final else None
     if not isinstance(final, Measured):
         raise SystemExit(f"{name}: no kernel stood its final measurement: {outcome}")
-    timing = final.timing
-    return {
-        "task": name,
-        "target": target,
-        "latency_us": timing.latency_us,
-        "speedup_eager": _speedup(timing, "eager"),
-        "speedup_compile": _speedup(timing, "compile"),
-        "verdict_eager": _verdict(timing, "eager"),
-        "verdict_compile": _verdict(timing, "compile"),
-    }
+    row: Row = {"latency_us": final.timing.latency_us}
+    for baseline in ("eager", "compile"):
+        versus = final.timing.against(baseline)
+        if versus is None:
+            raise SystemExit(f"no {baseline} baseline was measured")
+        row[f"speedup_{baseline}"] = versus.speedup.model_dump(include={"median", "low", "high"})
+        row[f"verdict_{baseline}"] = versus.verdict
+    return row
 
 
-def _speedup(timing: Timing, baseline: BaselineName) -> dict[str, JsonValue]:
-    versus = timing.against(baseline)
-    if versus is None:
-        raise SystemExit(f"no {baseline} baseline was measured")
-    return versus.speedup.model_dump(include={"median", "low", "high"})
-
-
-def _verdict(timing: Timing, baseline: BaselineName) -> str | None:
-    versus = timing.against(baseline)
-    return versus.verdict if versus else None
+def main() -> None:
+    """Run what is missing."""
+    parser = command(__doc__, seconds=36000.0)
+    parser.add_argument("--budget", type=int, default=12, help="proposals of a run")
+    campaign = Campaign(parser.parse_args(), key=("task", "target"))
+    campaign.run(lambda: measure(campaign))
+    campaign.show(lambda rows: "\n".join(f"{r['task']:24} {r['speedup_eager']} {r['speedup_compile']}" for r in rows))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 12)
+    main()

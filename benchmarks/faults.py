@@ -1,4 +1,4 @@
-"""What faults do to others: `python benchmarks/faults.py OUT.json [SEED]`.
+"""What faults do to others: `python benchmarks/faults.py --out FILE [--seed 1]`.
 
 160 candidates (right, wrong, not building) are judged alone; then the same 160 with 40 among them that crash, hang, exit,
 take all memory, overflow their stack or write to their inputs, several in flight, in an order that the seed fixes. Each
@@ -6,28 +6,18 @@ of the 160 verdicts must be what it was: the outcome, the reason and the case of
 within the bound. Small tasks and a quick policy: it is the faults that are on trial, not the clock.
 """
 
-import asyncio
-import json
 import random
-import sys
-import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from statistics import median
-from typing import Any
 
-from mixture.deal import Dealt, deal
-from mixture.judge import Row, admitted, judged
+from campaign import Campaign, Row, command
+from mixture.deal import deal
+from mixture.judge import admitted, judged
 from mixture.tasks import SMALL
 from mixture.ways import Kind
-from provenance import provenance
 
-from kernelwright.engine.target import resolve_target
-from kernelwright.evaluate.evaluator import Evaluator
-from kernelwright.evaluate.referee import Referee
 from kernelwright.records.policy import Policy
-from kernelwright.records.task import Task
 
 QUICK = Policy(search_blocks=4, baselines=("eager",))
 OTHERS: dict[Kind, int] = {"right": 100, "wrong": 40, "unbuilt": 20}
@@ -36,36 +26,24 @@ BOUND = 1.25
 """Most that two latencies of one kernel may differ by: four blocks of a few microseconds, in two processes."""
 
 
-async def main(out: Path, seed: int) -> None:
-    """Judge both times and compare."""
+async def measure(campaign: Campaign) -> None:
+    """Judge both times: a time that was cut is begun anew."""
+    seed = campaign.asked.seed
     others = deal(OTHERS, SMALL, seed)
     drill = [*others, *deal(FAULTS, SMALL, seed + 1)]
     random.Random(seed).shuffle(drill)
-    referee, target = Referee(QUICK), resolve_target("cuda")
-    try:
-        start = time.perf_counter()
+    async with campaign.referee(QUICK, seed=seed, bound=BOUND) as (referee, target):
         tasks = {task.name: await admitted(referee, task, target) for task in SMALL}
-        origin = provenance(await referee.environment())
-        document = {**origin, "seed": seed, "bound": BOUND, "admission_s": time.perf_counter() - start}
-        for name, dealt in (("alone", others), ("among_faults", drill)):
-            document[name] = await _all(referee, tasks, dealt, name)
-            out.write_text(_written(document))
-    finally:
-        await referee.close()
-    document["summary"] = compared(document["alone"]["rows"], document["among_faults"]["rows"])
-    out.write_text(_written(document))
-    sys.stderr.write(json.dumps(document["summary"], indent=1) + "\n")
+        for among, dealt in ((False, others), (True, drill)):
+            if sum(row["among"] == among for row in campaign.rows) < len(dealt):
+                async for row in judged(referee, tasks, dealt):
+                    campaign.put({"among": among, **row})
 
 
-async def _all(evaluator: Evaluator, tasks: Mapping[str, Task], dealt: Sequence[Dealt], name: str) -> dict[str, Any]:
-    """The rows, and how long they took together."""
-    start, rows = time.perf_counter(), []
-    async for row in judged(evaluator, tasks, dealt):
-        rows.append(row)
-        told = {k: row.get(k) for k in ("kind", "style", "way", "task", "outcome", "as_expected", "wall_s")}
-        amiss = "" if row["as_expected"] else f" NOT AS EXPECTED {row.get('lost') or row.get('found')}"
-        sys.stderr.write(f"{name} {len(rows)}/{len(dealt)} {json.dumps(told)}{amiss}\n")
-    return {"wall_s": time.perf_counter() - start, "rows": sorted(rows, key=lambda row: (row["kind"], row["number"]))}
+def summary(rows: list[Row]) -> Row:
+    """What the two times came to, side by side."""
+    alone, among = ([row for row in rows if row["among"] == word] for word in (False, True))
+    return {"summary": compared(alone, among)}
 
 
 def compared(alone_rows: Sequence[Row], drill_rows: Sequence[Row]) -> Row:
@@ -98,13 +76,18 @@ def compared(alone_rows: Sequence[Row], drill_rows: Sequence[Row]) -> Row:
     }
 
 
-def _said(row: Row) -> dict[str, Any]:
+def _said(row: Row) -> Row:
     return {key: row.get(key) for key in ("outcome", "because", "case")}
 
 
-def _written(document: Mapping[str, Any]) -> str:
-    return json.dumps(document, indent=1) + "\n"
+def main() -> None:
+    """Both times, and what changed."""
+    parser = command(__doc__, "cuda")
+    parser.add_argument("--seed", type=int, default=1)
+    campaign = Campaign(parser.parse_args(), ("among", "kind", "number"), same=("seed",), summary=summary)
+    campaign.run(lambda: measure(campaign))
+    campaign.show(lambda rows: "\n".join(f"{name}: {value}" for name, value in summary(rows)["summary"].items()))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1))
+    main()

@@ -1,11 +1,10 @@
-"""A newcomer's first hour, as questions to a command line: `python benchmarks/first_hour.py [--tree CHECKOUT] [--out FILE]`.
+"""A newcomer's first hour, as questions to a command line: `python benchmarks/first_hour.py --out FILE [--tree CHECKOUT]`.
 
 Each question drives `python -m kernelwright` of a checkout, or a drop-in that it wrote, and knows what a good answer is; so
 the same questions can be put to an older commit: `git worktree add OLD COMMIT`, then `--tree OLD`. Needs a C++ compiler and no
-GPU. Resumable: what FILE has of the same tree is not asked again. Exit code 0: every answer is good.
+GPU. Exit code 0: every answer is good.
 """
 
-import argparse
 import json
 import os
 import re
@@ -20,6 +19,8 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import first_hour_tasks as texts
+from campaign import Campaign, Row, command
+from provenance import commit_and_date
 
 HERE = Path(__file__).parents[1]
 CPU = ("--target", "cpu")
@@ -91,7 +92,7 @@ def drop_in(
     return ask
 
 
-def command(line: str, code: int, words: str) -> Callable[[Tree], Answer]:
+def says(line: str, code: int, words: str) -> Callable[[Tree], Answer]:
     """Whether a command line ends with this exit code and these words (a pattern)."""
 
     def ask(tree: Tree) -> Answer:
@@ -105,7 +106,7 @@ def command(line: str, code: int, words: str) -> Callable[[Tree], Answer]:
 def written_file_is_checked(tree: Tree) -> Answer:
     """A file that `-o` wrote, on the target that it is for."""
     tree.optimized("relu.py")
-    return command("check relu.py relu.py-cpu.py --quick", 0, "1 kernel of its own")(tree)
+    return says("check relu.py relu.py-cpu.py --quick", 0, "1 kernel of its own")(tree)
 
 
 def slower_is_not_written(tree: Tree) -> Answer:
@@ -192,7 +193,8 @@ def readme_begins_with_a_win(tree: Tree) -> Answer:
     """The first row of figures is faster than both baselines."""
     text = (tree.root / "README.md").read_text("utf-8")
     row = next(line for line in text.splitlines() if re.match(r"\|.*[0-9]×", line))
-    return row.count("faster") == 2, GOOD if row.count("faster") == 2 else row
+    good = all(float(ratio) > 1.0 for ratio in re.findall(r"([0-9.]+)×", row))
+    return good, GOOD if good else row
 
 
 class Question(NamedTuple):
@@ -216,14 +218,14 @@ QUESTIONS = (
     Question(1, "drop-in: vmap", drop_in("vmap")),
     Question(1, "drop-in: what it serves is told", drop_in("told")),
     Question(1, "Triton drop-in, no GPU", drop_in("plain", "relu.py", "sm_90", **NO_GPU)),
-    Question(2, "check: a module of PyTorch's", command("check relu.py library.py --quick", 0, "0 kernels of its own")),
+    Question(2, "check: a module of PyTorch's", says("check relu.py library.py --quick", 0, "0 kernels of its own")),
     Question(2, "check: a file that -o wrote", written_file_is_checked),
     Question(3, "a slower kernel is not written", slower_is_not_written),
     Question(4, "ReLU times two beside eager", relu_is_not_slower),
     Question(5, "a busy machine is told", load_is_told),
     Question(6, "a refusal helps", refusal_helps),
     Question(7, "a corrupt run hides no other", corrupt_run_hides_none),
-    *(Question(7, line, command(line, code, words)) for line, code, words in texts.LINES),
+    *(Question(7, line, says(line, code, words)) for line, code, words in texts.LINES),
     Question(8, "the report says how to use it", report_says_how_to_use_it),
     Question(8, "a page over several runs", report_over_runs),
     Question(9, "README: its check line runs", readme_check_runs),
@@ -231,35 +233,35 @@ QUESTIONS = (
 )
 
 
-def main(arguments: argparse.Namespace) -> int:
-    """Ask what is not answered yet, write, and print a table."""
-    root, out = Path(arguments.tree), Path(arguments.out) if arguments.out else None
-    known = json.loads(out.read_text())["answers"] if out and out.exists() else {}
+async def measure(campaign: Campaign) -> None:
+    """Ask what is not answered yet."""
+    root = Path(campaign.asked.tree)
+    where = ["git", "-C", str(root), "rev-parse", "--short=12", "HEAD"]
+    commit = subprocess.run(where, capture_output=True, text=True, check=True).stdout.strip()
+    campaign.begin({**commit_and_date(), "tree": commit})
+    asked = {q.what: q for q in QUESTIONS if str(q.point) in campaign.asked.points}
     with TemporaryDirectory() as scratch:
         tree = Tree(root, Path(scratch))
-        for question in (q for q in QUESTIONS if str(q.point) in arguments.points):
-            if question.what not in known:
-                good, told = question.ask(tree)
-                known[question.what] = {"point": question.point, "good": good, "told": told.replace(scratch, ".")}
-                if out:
-                    out.write_text(json.dumps({"commit": _commit(root), "answers": known}, indent=1) + "\n")
-            sys.stdout.write(_row(question, **known[question.what]))
-            sys.stdout.flush()
-    return int(not all(answer["good"] for answer in known.values()))
+        for what in campaign.left(campaign.chosen(asked)):
+            good, words = asked[what].ask(tree)
+            campaign.put({"point": asked[what].point, "what": what, "good": good, "said": words.replace(scratch, ".")})
 
 
-def _commit(root: Path) -> str:
-    asked = ["git", "-C", str(root), "rev-parse", "--short=12", "HEAD"]
-    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+def table(rows: list[Row]) -> str:
+    """A line for each question."""
+    return "\n".join(f"{r['point']} {r['what']:58} {'good' if r['good'] else 'BAD '} {r['said']}" for r in rows)
 
 
-def _row(question: Question, point: int, good: bool, told: str) -> str:
-    return f"{point} {question.what:58} {'good' if good else 'BAD '} {told}\n"
+def main() -> int:
+    """Ask, and print the answers."""
+    parser = command(__doc__, seconds=36000.0)
+    parser.add_argument("--tree", default=str(HERE))
+    parser.add_argument("--points", default="123456789", help="which of the nine, such as 79")
+    campaign = Campaign(parser.parse_args(), key=("what",), same=("tree",))
+    campaign.run(lambda: measure(campaign))
+    campaign.show(table)
+    return int(not all(row["good"] for row in campaign.rows))
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tree", default=str(HERE))
-    parser.add_argument("--out")
-    parser.add_argument("--points", default="123456789", help="which of the nine, such as 79")
-    sys.exit(main(parser.parse_args()))
+    sys.exit(main())

@@ -7,10 +7,13 @@ found, and that least beside the serial function and beside the first kernel, wh
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from statistics import geometric_mean, median
+
+from campaign import Row, written
 
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.evaluation import Measured, is_right
@@ -21,22 +24,19 @@ NEAR = 1.02
 """Times whose ratio is less are those of one kernel."""
 
 
-def main() -> int:
+def main() -> None:
     """Read the command line and do it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("benches", nargs="+", type=Path, help="folders of `kernelwright bench`")
     parser.add_argument("--out", type=Path, required=True)
-    arguments = parser.parse_args()
-    found = [_bench(folder) for folder in arguments.benches]
-    environment = json.loads((arguments.benches[0] / "bench.json").read_text())["environment"]
-    rows = [row for rows in found for row in rows]
-    write_whole(arguments.out, json.dumps({"environment": environment, "rows": rows}, indent=1) + "\n")
-    for line in _table(rows):
-        print(line)  # noqa: T201
-    return 0
+    asked = parser.parse_args()
+    rows = [row for folder in asked.benches for row in _bench(folder)]
+    environment = json.loads((asked.benches[0] / "bench.json").read_text())["environment"]
+    write_whole(asked.out, written({"environment": environment, "rows": rows}))
+    sys.stdout.write("\n".join(_table(rows)) + "\n")
 
 
-def _bench(folder: Path) -> list[dict[str, object]]:
+def _bench(folder: Path) -> list[Row]:
     """A row for each task and navigator."""
     cells = json.loads((folder / "bench.json").read_text())["cells"]
     walks = {cell["folder"]: _walk(folder / cell["folder"]) for cell in cells}
@@ -56,7 +56,7 @@ def _walk(folder: Path) -> list[Attempt]:
         return store.attempts()
 
 
-def _row(strategy: str, walk: Sequence[Attempt], least: float, serial: float) -> dict[str, object]:
+def _row(strategy: str, walk: Sequence[Attempt], least: float, serial: float) -> Row:
     times = [_latency_us(a) for a in walk]
     best = min(t for t in times if t is not None)
     return {
@@ -83,7 +83,7 @@ def _serial_us(attempt: Attempt) -> Iterator[float]:
         yield from (us for side in attempt.evaluation.timing.arms if side.name == "eager" for us in side.samples_us)
 
 
-def _table(rows: Sequence[dict[str, object]]) -> Iterator[str]:
+def _table(rows: Sequence[Row]) -> Iterator[str]:
     heads = ("right", 7), ("to best", 9), ("best", 12), ("over naive", 12), ("over serial", 13)
     yield f"{'task':14}{'strategy':20}{'language':9}" + "".join(f"{head:>{width}}" for head, width in heads)
     for row in rows:
@@ -93,10 +93,10 @@ def _table(rows: Sequence[dict[str, object]]) -> Iterator[str]:
             f"{row['task']:14}{row['strategy']:20}{row['language']:9}{right:>7}{row['to_best'] or '-':>9}"
             f"{row['best_us']:9.2f} us{naive:>12}{row['over_serial']:12.0f}x"
         )
-    for strategy in dict.fromkeys(str(row["strategy"]) for row in rows):
-        own = [float(str(row["over_serial"])) for row in rows if row["strategy"] == strategy]
+    for strategy in dict.fromkeys(row["strategy"] for row in rows):
+        own = [row["over_serial"] for row in rows if row["strategy"] == strategy]
         yield f"{strategy}: {geometric_mean(own):.0f}x over serial code"
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

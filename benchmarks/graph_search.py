@@ -1,6 +1,6 @@
 """Searches replayed over tables of judged states, so that a thousand of them take no device.
 
-`python benchmarks/graph_search.py measured FILE.jsonl [--second FILE.jsonl] --out FILE.json` replays on what
+`python benchmarks/graph_search.py measured FILE.json [--second FILE.json] --out FILE.json` replays on what
 `graph_trajectories.py judge` wrote; `python benchmarks/graph_search.py drawn --out FILE.json` on made-up effects
 (`graph_tables.py`). Every variant below asks the table instead of the referee, at equal numbers of evaluations. Reported are
 the share of the best speedup there is that a variant has found, and by what factor `mcgs` is ahead of another variant: the
@@ -16,13 +16,10 @@ Beside the JSON there is a page of the same name with the curves.
 import argparse
 import json
 import math
-import os
 import platform
 import random
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
 from typing import Literal, NamedTuple
@@ -30,19 +27,19 @@ from typing import Literal, NamedTuple
 import pydantic
 from graph_search_page import search_page
 from graph_tables import Table, cubes, drawn, measured
-from graph_trajectories import Row
+from graph_trajectories import read_states
+from provenance import commit_and_date
 from pydantic import JsonValue
 
 from kernelwright.feedback.describe import describe
 from kernelwright.knowledge.graph.merge import SMALLEST_EFFECT
 from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest, WorkedStep
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.rewrite import rewritten
-from kernelwright.records.technique_graph import START, Judged, code_id
+from kernelwright.records.technique import START, Judged, apply_step, code_id
 from kernelwright.reward.table import find_reward
 from kernelwright.search.regraph import ReGraph, ReGraphConfig
 from kernelwright.search.strategy import Limits
-from kernelwright.store.files import open_lines, write_whole
+from kernelwright.store.files import write_whole
 from kernelwright.testing.samples import sample_attempt
 from kernelwright.version import __version__
 
@@ -122,7 +119,7 @@ class Replay:
     def _written(self, asked: ProposalRequest, source: str, last: str) -> tuple[str | None, str]:
         """What becomes of a step: the code, and the technique that was applied."""
         steps = asked.steps if self.variant.examples else self._tried(last, asked.hint)
-        made = [(step, rewritten(step, source, self.table.scope.sizes)) for step in steps]
+        made = [(step, apply_step(step, source, self.table.scope.sizes)) for step in steps]
         if self.variant.chooses == "table":
             step, code = max(made, key=lambda one: self._worth(one[1]))
         elif self.variant.chooses == "chance":
@@ -252,27 +249,12 @@ def _share(tables: Sequence[Table], curves: Curves, variant: str, budget: int) -
     return fmean(at(curve, budget) / table.best for table in tables for curve in curves[table.name][variant])
 
 
-def _read(file: Path) -> list[Row]:
-    with open_lines(Row, file) as lines:
-        return lines.read()
-
-
-def _head() -> dict[str, JsonValue]:
-    asked = ["git", "rev-parse", "--short=12", "HEAD"]
-    commit = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-    return {
-        "versions": {"kernelwright": __version__, "python": platform.python_version(), "pydantic": pydantic.VERSION},
-        "commit": os.environ.get("KERNELWRIGHT_COMMIT") or commit or "unknown",
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-
-
 def _measured(given: argparse.Namespace) -> dict[str, JsonValue]:
-    rows = _read(given.states)
+    rows = read_states(given.states)
     first = list(measured(rows, given.workload))
     if not first:
         raise SystemExit(f"{given.states} has no task whose states were all judged")
-    second = {table.name: table for table in measured(_read(given.second), "small")} if given.second else {}
+    second = {table.name: table for table in measured(read_states(given.second), "small")} if given.second else {}
     pairs = [(table, second[table.name]) for table in first if table.name in second]
     pairs += [(small, large) for large, small in pairs]  # what was learned at either size is of use at the other
     return {"device": rows[0].device, **report(first, pairs, given.seeds, given.budget)}
@@ -285,7 +267,7 @@ def _drawn(given: argparse.Namespace) -> dict[str, JsonValue]:
     return {"device": "none: effects are made up", **found}
 
 
-def main() -> int:
+def main() -> None:
     """Replay, and write what came of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kinds = parser.add_subparsers(dest="kind", required=True)
@@ -302,12 +284,13 @@ def main() -> int:
         "--first", type=int, default=0, help="number of the first cube: others, other effects"
     )
     given = parser.parse_args()
-    found = {**_head(), **(_measured if given.kind == "measured" else _drawn)(given)}
+    versions = {"kernelwright": __version__, "python": platform.python_version(), "pydantic": pydantic.VERSION}
+    found = {"versions": versions, **commit_and_date(), **(_measured if given.kind == "measured" else _drawn)(given)}
     write_whole(given.out, json.dumps(found, indent=1) + "\n")
-    print(json.dumps({k: v for k, v in found.items() if k not in ("tables", "curves")}, indent=1))  # noqa: T201
+    shown = {name: value for name, value in found.items() if name not in ("tables", "curves")}
+    sys.stdout.write(json.dumps(shown, indent=1) + "\n")
     write_whole(given.out.with_suffix(".html"), search_page(found))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -20,7 +20,7 @@ from kernelwright.knowledge.graph.file import shipped_graph
 from kernelwright.knowledge.graph.merge import merged
 from kernelwright.knowledge.graph.stats import expected_gains
 from kernelwright.knowledge.graph.switched import State, trajectories
-from kernelwright.records.technique_graph import (
+from kernelwright.records.technique import (
     START,
     Edge,
     GraphScope,

@@ -1,18 +1,17 @@
 """Judges every state of the written trajectories, and builds the graph of techniques from them.
 
-`python benchmarks/graph_trajectories.py judge --target cuda|cpu|sm_90 --out FILE.jsonl [--seconds S] [--only TASK …]` has the
-referee compile, verify and time each code once, in its task, and appends a line as soon as one is judged. What is in the
-file already is not judged again, so the same command goes on where it was cut; a file of another device is left alone. It
-ends by itself after `--seconds`, and says what is left. On a GPU several sources are judged beside each other, which take
-turns on the device: most of a state's time is the serial function's, on one core of the host.
+`python benchmarks/graph_trajectories.py judge --target cuda|cpu|sm_90 --out FILE.json [--seconds S] [--only TASK …]` has the
+referee compile, verify and time each code once, in its task. On a GPU several sources are judged beside each other, which take
+turns on the device: most of a state's time is the serial function's, on one core of the host. What the committed
+`graph-states-*.json.xz` have of such a device is taken over.
 
-`graph FILE.jsonl …` merges all trajectories whose steps were judged into the package's graph, beside what is there already,
-and writes `benchmarks/results/graph-DEVICE.json` with what each state was measured to do.
+`graph FILE…` merges all trajectories whose steps were judged into the package's graph, beside what is there already.
 """
 
 import argparse
 import asyncio
 import json
+import lzma
 import multiprocessing
 import os
 import sys
@@ -24,25 +23,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import torch
+from campaign import Campaign, command
+from provenance import commit_and_date, provenance
 from pydantic import Field
 
 from kernelwright.engine.graph_build import family_of, from_cards, judged_of
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import TaskError
-from kernelwright.evaluate.backends.host import SHARED, DeviceLock
-from kernelwright.evaluate.entrypoints.serial import SerialFunction
+from kernelwright.evaluate.backends.host import DeviceLock
+from kernelwright.evaluate.entrypoints.reference.serial import SerialFunction
+from kernelwright.evaluate.jobs import SHARED
 from kernelwright.evaluate.referee import Referee
 from kernelwright.knowledge.graph.file import SHIPPED, graph_text, shipped_graph
-from kernelwright.knowledge.graph.merge import merged, united
+from kernelwright.knowledge.graph.merge import merged, unite
 from kernelwright.knowledge.graph.stats import stats
 from kernelwright.knowledge.graph.switched import State, Switched, read_switched, trajectories
 from kernelwright.languages import language_of
 from kernelwright.records.base import Record
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
-from kernelwright.records.technique_graph import Judged, TechniqueGraph, code_id
-from kernelwright.store.files import Lines, open_lines, write_whole
+from kernelwright.records.technique import Judged, TechniqueGraph, code_id
 from kernelwright.tasks.files import with_size
 from kernelwright.tasks.kernel_file import parse_text
 from kernelwright.tasks.table import read_task
@@ -82,6 +82,10 @@ class Row(Record):
     seconds: float
     device: str
     """Where it was judged."""
+    key: str = ""
+    """Its code at its sizes."""
+    commit: str = ""
+    """Of an earlier call, where it is not the file's."""
 
 
 class Family(NamedTuple):
@@ -109,27 +113,26 @@ def families(only: Sequence[str] = (), workload: str = "", folder: Folder = "ste
             yield Family(file, read_task(with_size(TASKS / f"{file.stem}.cpp", workload)), read_switched(file))
 
 
-async def judge(target: Target, file: Path, seconds: float, wanted: Sequence[Family], workers: int = 1) -> int:
-    """Judge what is not in the file yet, `workers` sources beside each other; the number of codes that are left."""
-    last = time.monotonic() + seconds
-    on_device = target.present and target.kind != "cpu"
+async def judge(campaign: Campaign, wanted: Sequence[Family], workers: int) -> None:
+    """Judge what is not known yet, `workers` sources beside each other."""
+    target = resolve_target(campaign.asked.target)
     meant = [family for family in wanted if (family.kind == "cpu") == (target.kind == "cpu")]
-    with open_lines(Row, file) as lines, _turns():
-        referees = [Referee(POLICY) for _ in range(workers)]
+    with _turns():
+        referees = [Referee(POLICY) for _ in range(workers or suitable(target))]
         try:
             found = await asyncio.gather(*(r.environment(target) for r in referees)) if target.present else []
-            device = found[0].device.name if found else target.arch
-            known = _taken_over(lines, device)
-            left = [Pending(f, fresh) for f in meant if (fresh := _fresh(f, known))]
-            sink = Sink(lines, device, last, serial_us([p.family for p in left]) if on_device else {})
+            head = provenance(found[0]) if found else {"device": target.arch, **commit_and_date()}
+            campaign.begin({**head, "target": target.name})
+            _take_over(campaign, found[0].device.name if found else target.arch)
+            left = [Pending(f, fresh) for f in meant if (fresh := _fresh(f, campaign.by_key))]
+            on_device = target.present and target.kind != "cpu"
+            sink = Sink(campaign, serial_us([p.family for p in left]) if on_device else {})
             left.sort(key=lambda pending: pending.seconds(sink.serial_us), reverse=True)
-            print(f"{sum(len(p.codes) for p in left)} codes of {len(left)} sources, {workers} at a time", flush=True)  # noqa: T201
             queue = iter(left)
             counts = await asyncio.gather(*(_work(referee, target, queue, sink) for referee in referees))
         finally:
             await asyncio.gather(*(referee.close() for referee in referees))
-    print(f"{sum(counts)} codes are left" if sum(counts) else "every code is judged", flush=True)  # noqa: T201
-    return sum(counts)
+    sys.stdout.write(f"{sum(counts)} codes are left\n" if sum(counts) else "every code is judged\n")
 
 
 @contextmanager
@@ -144,29 +147,26 @@ def _turns() -> Iterator[None]:
             del os.environ[SHARED]
 
 
-def _taken_over(lines: "Lines[Row]", device: str) -> set[tuple[str, str]]:
-    """What need not be judged again, by code and sizes: this file's rows, and those kept as results of such a device.
+def _take_over(campaign: Campaign, device: str) -> None:
+    """Rows that are kept as results of such a device.
 
     A kernel whose text has changed has another hash. A time on a device without an interval of its own is taken again.
     """
-    known = {_key(row) for row in lines.read() if row.device == device}
-    for row in (row for file in sorted(RESULTS.glob("graph-states-*.jsonl")) for row in _read(file)):
+    for row in (row for file in sorted(RESULTS.glob("graph-states-*.json.xz")) for row in read_states(file)):
         vague = row.judged.outcome == "measured" and row.judged.within_us is None and row.language != "cpp"
-        if row.device == device and not vague and _key(row) not in known:
-            lines.append(row)
-            known.add(_key(row))
-    return known
+        if row.device == device and not vague:
+            campaign.by_key.setdefault(row.key, row.model_dump(mode="json"))
 
 
-def _key(row: Row) -> tuple[str, str]:
-    return row.code, json.dumps(row.sizes, sort_keys=True)
+def key_of(code: str, sizes: Mapping[str, int]) -> str:
+    """A code at a task's sizes."""
+    return f"{code} {json.dumps(sizes, sort_keys=True)}"
 
 
-def _fresh(family: Family, known: Container[tuple[str, str]]) -> dict[str, tuple[State, str]]:
+def _fresh(family: Family, known: Container[object]) -> dict[str, tuple[State, str]]:
     """What is left of a source, by hash: the base first, then one switch more at a time."""
-    sizes = json.dumps(family.task.sizes, sort_keys=True)
     states = {code_id(code): (state, code) for state, code in _codes(family)}
-    return {key: value for key, value in states.items() if (key, sizes) not in known}
+    return {code: value for code, value in states.items() if key_of(code, family.task.sizes) not in known}
 
 
 def _codes(family: Family) -> Iterator[tuple[State, str]]:
@@ -185,11 +185,9 @@ class Pending(NamedTuple):
 
 
 class Sink(NamedTuple):
-    """Where rows go, until when, and what the serial functions take."""
+    """Where rows go, and what the serial functions take."""
 
-    lines: "Lines[Row]"
-    device: str
-    last: float
+    campaign: Campaign
     serial_us: Mapping[str, float]
 
 
@@ -201,19 +199,19 @@ async def _work(referee: Referee, target: Target, queue: Iterator[Pending], sink
 async def _family(referee: Referee, target: Target, pending: Pending, sink: Sink) -> int:
     """Judge one source's codes; how many time did not suffice for."""
     family, wanted = pending
-    if time.monotonic() > sink.last:
+    if sink.campaign.over():
         return len(wanted)
     try:
         task = await referee.admit(family.task, target)
     except TaskError as error:
-        print(f"{family.name}: not admitted: {error}", flush=True)  # noqa: T201
+        sys.stderr.write(f"{family.name}: not admitted: {error}\n")
         return len(wanted)
     room, left = asyncio.Semaphore(TOGETHER), 0
 
     async def one(state: State, code: str) -> None:
         nonlocal left
         async with room:
-            if time.monotonic() > sink.last:
+            if sink.campaign.over():
                 left += 1
                 return
             language = language_of(code, family.file.suffix, family.kind).name
@@ -222,10 +220,9 @@ async def _family(referee: Referee, target: Target, pending: Pending, sink: Sink
             row = Row(
                 task=task.name, language=candidate.language, state=state, code=code_id(code), judged=judged_of(found),
                 sizes=family.task.sizes, serial_us=sink.serial_us.get(family.file.stem),
-                seconds=sum(stage.seconds for stage in found.seconds), device=sink.device,
+                seconds=found.total_seconds, device=sink.campaign.head["device"], key=key_of(code_id(code), family.task.sizes),
             )  # fmt: skip
-            sink.lines.append(row)
-            print(_line(family, row), flush=True)  # noqa: T201
+            sink.campaign.put(row.model_dump(mode="json", exclude={"commit"}))
 
     await asyncio.gather(*(one(*value) for value in wanted.values()))
     return left
@@ -255,26 +252,17 @@ def _best_us(reference: str) -> float:
     return best * 1e6
 
 
-def _line(family: Family, row: Row) -> str:
-    time_us = f"{row.judged.latency_us:12.2f} us" if row.judged.latency_us is not None else f"{row.judged.outcome:>15}"
-    return f"{family.name:24}{' '.join(row.state[1:]) or 'base':32}{time_us}  {row.judged.evidence[:80]}"
-
-
-def build(files: Sequence[Path], untimed: bool) -> int:
-    """Merge every judged trajectory into the package's graph, and write down what was measured."""
-    rows = [row for file in files for row in _read(file)]
+def build(files: Sequence[Path], untimed: bool) -> None:
+    """Merge every judged trajectory into the package's graph."""
+    rows = [row for file in files for row in read_states(file)]
     if untimed:  # a clock that disagrees on a busy machine says nothing of the kernel
         rows = [_untimed(row) for row in rows if row.judged.outcome != "suspect"]
     graphs = [shipped_graph(), from_cards()]
     for device in dict.fromkeys(row.device for row in rows):
-        here = [row for row in rows if row.device == device]
-        graphs.append(_of_device(here))
-        if not untimed:
-            _write_results(device, here)
-    graph = united(graphs)
-    write_whole(SHIPPED, graph_text(graph))
-    print(stats(graph).model_dump_json(indent=1))  # noqa: T201
-    return 0
+        graphs.append(_of_device([row for row in rows if row.device == device]))
+    graph = unite(graphs)
+    SHIPPED.write_bytes(lzma.compress(graph_text(graph).encode(), preset=9))
+    sys.stdout.write(stats(graph).model_dump_json(indent=1) + "\n")
 
 
 def _untimed(row: Row) -> Row:
@@ -296,9 +284,10 @@ def suitable(target: Target) -> int:
     return max(1, min(WORKERS, (os.cpu_count() or 1) // 3)) if target.present and target.kind != "cpu" else 1
 
 
-def _read(file: Path) -> list[Row]:
-    with open_lines(Row, file) as lines:
-        return lines.read()
+def read_states(file: Path) -> list[Row]:
+    """The rows of a file, which may be compressed."""
+    text = lzma.decompress(file.read_bytes()).decode() if file.suffix == ".xz" else file.read_text()
+    return [Row.model_validate_json(json.dumps(row)) for row in json.loads(text)["rows"]]
 
 
 def _of_device(rows: Sequence[Row]) -> TechniqueGraph:
@@ -316,35 +305,25 @@ def _of_device(rows: Sequence[Row]) -> TechniqueGraph:
     return graph
 
 
-def _write_results(device: str, rows: Sequence[Row]) -> None:
-    word = "-".join(device.lower().replace("(r)", "").split())
-    table = {"device": device, "torch": torch.__version__, "rows": [row.model_dump(mode="json") for row in rows]}
-    write_whole(RESULTS / f"graph-{word}.json", json.dumps(table, indent=1) + "\n")
-
-
-def main() -> int:
+def main() -> None:
     """Read the command line and do it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
-    judging = verbs.add_parser("judge")
-    judging.add_argument("--target", default="cuda")
-    judging.add_argument("--out", type=Path, required=True)
-    judging.add_argument("--seconds", type=float, default=420.0)
-    judging.add_argument("--only", nargs="*", default=[])
+    judging = verbs.add_parser("judge", parents=[command(None, "cuda", 420.0, add_help=False)])
     judging.add_argument("--wide", action="store_true", help="the sources with many states, and not those of the graph")
     judging.add_argument("--workers", type=int, default=0, help="sources at a time; 0: as many as suit the machine")
     judging.add_argument("--workload", default="", help="sizes that every task lists under this name, such as small")
     growing = verbs.add_parser("graph")
     growing.add_argument("files", nargs="*", type=Path)
     growing.add_argument("--untimed", action="store_true", help="of a busy machine: right or wrong, and no gains")
-    given = parser.parse_args()
-    if given.verb == "graph":
-        return build(given.files, given.untimed)
-    wanted = list(families(given.only, given.workload, "wide" if given.wide else "steps"))
-    target = resolve_target(given.target)
-    asyncio.run(judge(target, given.out, given.seconds, wanted, given.workers or suitable(target)))
-    return 0
+    asked = parser.parse_args()
+    if asked.verb == "graph":
+        build(asked.files, asked.untimed)
+        return
+    campaign = Campaign(asked, key=("key",), same=("target",))
+    wanted = list(families(asked.only, asked.workload, "wide" if asked.wide else "steps"))
+    campaign.run(lambda: judge(campaign, wanted, asked.workers))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -24,41 +24,22 @@ from kernelwright.engine.target import resolve_target
 from kernelwright.evaluate.referee import Referee
 from kernelwright.propose.table import PROPOSERS
 from kernelwright.records.attempt import Attempt, fastest
-from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import Evaluation, Measured
-from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.evaluation import Measured
+from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
+from kernelwright.store.cache import EvaluationCache
 from kernelwright.store.run import RunStore
 from kernelwright.tasks.table import read_task
 
 EXAMPLES = ("mse_loss", "softmax", "layer_norm", "rms_norm", "gelu_bias_residual", "cross_entropy")
 
 
-class Remembering(Referee):
-    """The referee with the search's own rule across runs: the same candidate is evaluated once."""
-
-    def __init__(self, policy: Policy) -> None:
-        super().__init__(policy)
-        self.known: dict[str, Evaluation] = {}
-
-    async def evaluate(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation:
-        """What is known of the candidate, or a new evaluation."""
-        key = f"{task.id} {candidate.id}"
-        if key not in self.known:
-            self.known[key] = await super().evaluate(task, candidate, effort)
-        return self.known[key]
-
-    async def again(self, task: Task, candidate: Candidate) -> float:
-        """Speedup over eager in a new measurement; 0.0 if it is not right this time."""
-        found = await super().evaluate(task, candidate, "search")
-        versus = found.timing.against("eager") if isinstance(found, Measured) else None
-        return versus.speedup.median if versus else 0.0
-
-
 async def main(target_name: str, out: Path, budget: int, seeds: int, names: tuple[str, ...]) -> None:
     """Run both arms, print what happens, write everything."""
-    referee = Remembering(Policy(baselines=("eager",)))
+    referee = Referee(Policy(baselines=("eager",)))
     target, pairs, origin = resolve_target(target_name), [], {}
+    known = tempfile.TemporaryDirectory()  # a candidate that both arms write is judged once
+    cache = EvaluationCache(Path(known.name) / "known.sqlite", doubtful=True)
     try:
         for name in names:
             task = await referee.admit(read_task(Path("examples") / f"{name}.py"), target)
@@ -74,7 +55,7 @@ async def main(target_name: str, out: Path, budget: int, seeds: int, names: tupl
                     )  # fmt: skip
                     with tempfile.TemporaryDirectory() as folder:
                         store = RunStore.create(Path(folder) / "run", new_card(task, environment, config))
-                        await run(store, config, Parts(PROPOSERS[config.proposer](), referee))
+                        await run(store, config, Parts(PROPOSERS[config.proposer](), referee, cache=cache))
                         best = fastest(store.attempts())
                     pair[arm] = await _best(referee, task, best, bests)
                 pairs.append(pair)
@@ -83,6 +64,8 @@ async def main(target_name: str, out: Path, budget: int, seeds: int, names: tupl
                 out.write_text(json.dumps({**settings, **_summary(pairs), "pairs": pairs}, indent=1) + "\n")
     finally:
         await referee.close()
+        cache.close()
+        known.cleanup()
 
 
 def join(out: Path, parts: list[Path]) -> None:
@@ -94,12 +77,14 @@ def join(out: Path, parts: list[Path]) -> None:
     out.write_text(json.dumps(document, indent=1) + "\n")
 
 
-async def _best(referee: Remembering, task: Task, best: Attempt | None, bests: dict[str, float]) -> float:
+async def _best(referee: Referee, task: Task, best: Attempt | None, bests: dict[str, float]) -> float:
     if best is None:
         return 0.0
     candidate = best.proposal.candidate
     if candidate.id not in bests:
-        bests[candidate.id] = await referee.again(task, candidate)
+        found = await referee.evaluate(task, candidate, "search")
+        versus = found.timing.against("eager") if isinstance(found, Measured) else None
+        bests[candidate.id] = versus.speedup.median if versus else 0.0
     return bests[candidate.id]
 
 

@@ -1,50 +1,35 @@
-"""What each degree of freedom of the author's schedule is worth: `python benchmarks/options.py TARGET OUT.json`.
+"""What each degree of freedom of the author's schedule is worth: `python benchmarks/options.py --target cpu --out FILE`.
 
 For every example, from the schedule where the author starts, each dial alone is turned to each other value and judged.
 Written down: the outcome, and how many times as fast as the start it is, both by their paired speedup over eager.
 """
 
-import asyncio
-import json
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from campaign import Campaign, Row, command
 from examples import EXAMPLES, sized
-from provenance import provenance
 
-from kernelwright.engine.target import resolve_target
-from kernelwright.evaluate.referee import Referee
-from kernelwright.propose.author.designs import DESIGNS
+from kernelwright.propose.author.search.designs import DESIGNS
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import Evaluation, Measured
-from kernelwright.records.measure import Ratio
+from kernelwright.records.evaluation import Evaluation, speedup_over_eager
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
 from kernelwright.tasks.table import read_task
 
 
-async def main(target_name: str, out: Path) -> None:
-    """Judge every turn, print and write the table."""
-    referee, target = Referee(Policy(baselines=("eager",))), resolve_target(target_name)
-    rows: list[dict[str, object]] = []
-    origin = {}
-    try:
-        for name in EXAMPLES:
+async def measure(campaign: Campaign) -> None:
+    """Judge every turn, and a task's start first."""
+    async with campaign.referee(Policy(baselines=("eager",))) as (referee, target):
+        for name in campaign.chosen(EXAMPLES):
             with tempfile.TemporaryDirectory() as folder:
-                source = read_task(sized(Path("examples") / f"{name}.py", target_name, Path(folder)))
+                source = read_task(sized(Path("examples") / f"{name}.py", target.kind, Path(folder)))
             task = await referee.admit(source, target)
-            origin = origin or provenance(await referee.environment())
-            started: Ratio | None = None
-            for turn, candidate in moves(task):
+            for turn, candidate in campaign.left(moves(task), lambda move, name=name: (name, move[0])):
                 found = await referee.evaluate(task, next(candidate.points()))
-                started = started or _speedup(found)
-                rows.append(_row(name, turn, found, started))
-                sys.stderr.write(json.dumps(rows[-1]) + "\n")
-                out.write_text(json.dumps({**origin, "target": target_name, "rows": rows}, indent=1) + "\n")
-    finally:
-        await referee.close()
+                start = campaign.by_key.get((name, "start"), {}).get("speedup_eager")
+                campaign.put({"task": name, "move": turn, **_figures(found, start)})
 
 
 def moves(task: Task) -> Iterator[tuple[str, Candidate]]:
@@ -55,19 +40,21 @@ def moves(task: Task) -> Iterator[tuple[str, Candidate]]:
         yield turn.name, design.write(design.space.turned(design.default, turn))
 
 
-def _row(name: str, turn: str, found: Evaluation, started: Ratio | None) -> dict[str, object]:
-    row: dict[str, object] = {"task": name, "move": turn, "outcome": found.outcome}
-    speedup = _speedup(found)
-    if speedup is None or started is None:
-        return row
-    relative = {k: round(v / started.median, 4) for k, v in speedup.model_dump(exclude={"confidence"}).items()}
-    return {**row, "speedup_eager": round(speedup.median, 4), "as_fast_as_start": relative}
+def _figures(found: Evaluation, start: float | None) -> Row:
+    speedup = speedup_over_eager(found)
+    if speedup is None:
+        return {"outcome": found.outcome}
+    start = start or speedup.median
+    relative = {k: round(v / start, 4) for k, v in speedup.model_dump(exclude={"confidence"}).items()}
+    return {"outcome": found.outcome, "speedup_eager": round(speedup.median, 4), "as_fast_as_start": relative}
 
 
-def _speedup(found: Evaluation) -> Ratio | None:
-    versus = found.timing.against("eager") if isinstance(found, Measured) else None
-    return versus.speedup if versus else None
+def table(rows: list[Row]) -> str:
+    """A line for each turn."""
+    return "\n".join(f"{r['task']:24} {r['move']:32} {r['outcome']} {r.get('as_fast_as_start', '')}" for r in rows)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], Path(sys.argv[2])))
+    campaign = Campaign(command(__doc__).parse_args(), key=("task", "move"), same=("target",))
+    campaign.run(lambda: measure(campaign))
+    campaign.show(table)

@@ -1,6 +1,6 @@
-"""Packs what train_small.py exported as `kernelwright-small`: `python benchmarks/pack_small.py OUT [FOLDER] [--untested]`.
+"""Packs a pipeline's model as `kernelwright-small`: `python benchmarks/pack_small.py PIPELINE [FOLDER] [--untested]`.
 
-OUT is the folder with model.part-* and the figures' JSON. FOLDER gets the weights in eight bits, the tokenizer and a model
+PIPELINE is the folder of `kernelwright train pipeline`. FOLDER gets the weights in eight bits, the tokenizer and a model
 card with the figures as they were measured; without it, it is the package's own place, from where `--model kernelwright-small`
 takes it. A model without figures is packed with --untested alone, and its card says so. More than 30 MB is refused.
 """
@@ -8,11 +8,8 @@ takes it. A model without figures is packed with --untested alone, and its card 
 import argparse
 import json
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
-
-from train_small_kit import restore
 
 from kernelwright.models.quantized import FILE, pack
 from kernelwright.models.small import NAME, PACKAGED
@@ -40,21 +37,21 @@ It knows modules in the form of `train/data/modules.py` alone: a docstring or an
 to mislead it.
 
 Weights: `{file}`, eight bits a weight with a scale for each row; the figures above were measured before they were rounded.
-Every kernel that it writes goes before the referee like anybody's. Recipe and figures: `docs/training.md`,
-`benchmarks/train_small.py`.
+Every kernel that it writes goes before the referee like anybody's. Recipe and figures: `docs/training.md`.
 """
 
 
 def main() -> int:
     """Pack, and say how large it is."""
     asked = arguments()
-    figures = next((json.loads(file.read_text()) for file in sorted(asked.out.glob("train-small-*.json"))), {})
-    if "before" not in figures and not asked.untested:
-        sys.stderr.write("no figures of this model: measure it with train_small.py, or say --untested\n")
+    file = asked.out / "figures.json"
+    figures = json.loads(file.read_text()) if file.exists() else {}
+    figures |= figures.pop("stages", {})
+    if not figures.get("before") and not asked.untested:
+        sys.stderr.write("no figures of this model: measure it with `kernelwright train pipeline`, or say --untested\n")
         return 2
-    with tempfile.TemporaryDirectory() as folder:
-        label = restore(asked.out, Path(folder))
-        size = pack(Path(folder) / label / MODEL, asked.folder)
+    label = next(name for name in ("grpo", "sft") if (asked.out / name / MODEL).exists())
+    size = pack(asked.out / label / MODEL, asked.folder)
     if size > MOST:
         sys.stderr.write(f"{size / 1e6:.1f} MB are more than the repository takes ({MOST / 1e6:.0f})\n")
         return 1
@@ -77,7 +74,7 @@ def told(figures: dict[str, Any], label: str) -> dict[str, str]:
         f"{k} on {v['tasks']} held-out tasks": f"{v['rate']:.3f} (95 %: {v['low']:.3f} to {v['high']:.3f})"
         for k, v in rates.items()
     }
-    author = figures.get("author", {})
+    author = figures["before"].get("author", {})
     return {
         **found, **(shown or {"measured": "not yet after the last stage"}),
         "the built-in author on the same tasks": f"{author.get('right', '?')} of {author.get('kernels', '?')}",

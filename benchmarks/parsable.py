@@ -1,25 +1,23 @@
 """What share of a small model's replies holds a kernel, under the prompts of two versions.
 
-    PYTHONPATH=tests:tests/system python benchmarks/parsable.py --old TREE --model MODEL --out FILE [--device cuda]
+    PYTHONPATH=tests:tests/system python benchmarks/parsable.py --old TREE --model MODEL --out FILE [--target cuda]
 
 The prompts are the coder's of the mock model's runs (`prompts.py`), so that both versions are asked at the same steps of the
 same searches; a real model then answers each, `--samples` times. MODEL is a checkpoint's folder or a GGUF file. A reply
 counts as parsable if the reader of this checkout finds a kernel in it, and as its own if that is not the one in the prompt.
-`--prompts FILE` keeps the prompts, or takes them from there: another machine need not play the runs. Goes on where it was cut.
+`--prompts FILE` keeps the prompts, or takes them from there: another machine need not play the runs.
 """
 
-import argparse
 import json
 import random
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from campaign import Campaign, Row, command
 from prompts import Arm
-from pydantic import JsonValue
+from provenance import commit_and_date
 from test_golden_transcripts import FAULTS, TASK
 
 from kernelwright.propose.llm.parse import Kernel, parse
@@ -30,7 +28,7 @@ from mock_llm import MockLLMServer, wire
 HERE = Path(__file__).parents[1]
 STRATEGIES = ("direct", "fsr", "cudaforge_best", "tritongym_refine", "tritongym_reflective", "frontend_midend")
 Messages = list[dict[str, str]]
-Row = dict[str, Any]
+WHAT = "shares of replies, with 95 % intervals: a kernel is found; it is not the one shown; the reply is cut"
 RESAMPLES = 2000
 
 
@@ -126,54 +124,51 @@ def _mean(rows: Sequence[Row], of: str) -> float:
     return float(sum(row[of] for row in rows) / max(1, sum(row["replies"] for row in rows)))
 
 
-def written(file: Path, head: dict[str, JsonValue], arms: dict[str, list[Row]]) -> None:
-    """The file, whole after each prompt."""
-    told = {name: {of: share(rows, of) for of in ("parsable", "own", "cut")} for name, rows in arms.items() if rows}
-    file.write_text(json.dumps({**head, "shares": told, "rows": arms}, indent=1) + "\n")
+def summary(rows: list[Row]) -> Row:
+    """The shares of each version."""
+    arms = {arm: [row for row in rows if row["arm"] == arm] for arm in ("old", "new")}
+    return {
+        "shares": {arm: {of: share(own, of) for of in ("parsable", "own", "cut")} for arm, own in arms.items() if own}
+    }
+
+
+async def measure(campaign: Campaign) -> None:
+    """Have the prompts of both versions answered in turn."""
+    asked = campaign.asked
+    if not asked.prompts.exists():
+        trees = {"old": asked.old, "new": HERE}
+        asked.prompts.write_text(json.dumps({name: [*recorded(tree, asked.each)] for name, tree in trees.items()}))
+    prompts: dict[str, list[Row]] = json.loads(asked.prompts.read_text())
+    network = open_network(str(asked.model))
+    network.model.to(asked.target, torch.bfloat16)
+    torch.manual_seed(asked.seed)
+    how = {"model": asked.model.name, "device": asked.target, "old": asked.version}
+    campaign.begin({"what": WHAT, **how, "samples": asked.samples, "tokens": asked.tokens, **commit_and_date()})
+    longest = max(map(len, prompts.values()))
+    for arm, at in campaign.left(
+        [(arm, at) for at in range(0, longest, asked.batch) for arm in prompts if at < len(prompts[arm])]
+    ):
+        rows = answered(prompts[arm][at : at + asked.batch], network, asked.samples, asked.tokens)
+        for number, row in enumerate(rows, at):
+            campaign.put({"arm": arm, "number": number, **row})
 
 
 def main() -> None:
-    """Record the prompts, have them answered in turn, print the shares."""
-    flags = arguments()
-    trees = {"old": flags.old, "new": HERE}
-    if not flags.prompts.exists():
-        flags.prompts.write_text(json.dumps({name: [*recorded(tree, flags.each)] for name, tree in trees.items()}))
-    prompts: dict[str, list[Row]] = json.loads(flags.prompts.read_text())
-    arms: dict[str, list[Row]] = (
-        json.loads(flags.out.read_text())["rows"] if flags.out.exists() else {n: [] for n in trees}
-    )
-    network = open_network(str(flags.model))
-    network.model.to(flags.device, torch.bfloat16)
-    torch.manual_seed(flags.seed)
-    head: dict[str, JsonValue] = {
-        "what": "shares of replies, with 95 % intervals: a kernel is found; it is not the one shown; the reply is cut",
-        "model": flags.model.name, "device": flags.device, "old": flags.version, "samples": flags.samples,
-        "tokens": flags.tokens,
-    }  # fmt: skip
-    begin = time.monotonic()
-    for name, at in ((n, at) for at in range(0, max(map(len, prompts.values())), flags.batch) for n in trees):
-        if asked := prompts[name][len(arms[name]) : at + flags.batch]:
-            arms[name] += answered(asked, network, flags.samples, flags.tokens)
-            written(flags.out, head, arms)
-            sys.stderr.write(f"{time.monotonic() - begin:5.0f} s  {name} {arms[name][-1]}\n")
-    sys.stdout.write(json.dumps(json.loads(flags.out.read_text())["shares"], indent=1) + "\n")
-
-
-def arguments() -> argparse.Namespace:
-    """What was asked for."""
-    found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    found.add_argument("--old", type=Path, help="the checkout to compare with; not needed where --prompts exists")
-    found.add_argument("--version", default="", help="what the old checkout is, such as its commit")
-    found.add_argument("--model", type=Path, required=True)
-    found.add_argument("--prompts", type=Path, default=Path("prompts.json"))
-    found.add_argument("--each", type=int, default=4, help="prompts of each strategy")
-    found.add_argument("--batch", type=int, default=1, help="prompts that are answered together")
-    found.add_argument("--samples", type=int, default=8)
-    found.add_argument("--tokens", type=int, default=512)
-    found.add_argument("--device", default="cpu")
-    found.add_argument("--seed", type=int, default=0)
-    found.add_argument("--out", type=Path, required=True)
-    return found.parse_args()
+    """Ask, and print the shares."""
+    parser = command(__doc__, seconds=36000.0)
+    parser.add_argument("--old", type=Path, help="the checkout to compare with; not needed where --prompts exists")
+    parser.add_argument("--version", default="", help="what the old checkout is, such as its commit")
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--prompts", type=Path, default=Path("prompts.json"))
+    parser.add_argument("--each", type=int, default=4, help="prompts of each strategy")
+    parser.add_argument("--batch", type=int, default=1, help="prompts that are answered together")
+    parser.add_argument("--samples", type=int, default=8)
+    parser.add_argument("--tokens", type=int, default=512)
+    parser.add_argument("--seed", type=int, default=0)
+    campaign = Campaign(parser.parse_args(), ("arm", "number"), same=("model", "device", "samples", "tokens"))
+    campaign.summary = summary
+    campaign.run(lambda: measure(campaign))
+    campaign.show(lambda rows: json.dumps(summary(rows)["shares"], indent=1))
 
 
 if __name__ == "__main__":

@@ -3,36 +3,34 @@
 For each operation, size and number of threads, blocks of calls of the kernel and of eager PyTorch take turns in one process,
 as a drop-in's user would have them, and each allocates its result. A ratio is the median over pairs of blocks, once of
 the wall clock and once of the process's CPU time, which other programs on the machine disturb less. What is below `--least`
-by both is measured again with more blocks. Goes on where it was cut; `--only NAME` measures some anew.
+by both is measured again with more blocks. `--only` names operations, such as `gelu` or `relu_default/64`.
 """
 
-import argparse
 import ctypes
-import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
 import torch
+from campaign import Campaign, Row, command
 from pointwise_cases import Case, cases
 from provenance import provenance
-from pydantic import JsonValue
 
 from kernelwright.evaluate.pipeline.service import EvaluationService
 from kernelwright.evaluate.referee import QUIET
 from kernelwright.evaluate.sandbox.spawn import SAME_ALLOCATOR
-from kernelwright.propose.author.plan.lower import lower
-from kernelwright.propose.author.schedule.cpp import cpp_default
-from kernelwright.propose.author.source.cpp import write_cpp
+from kernelwright.propose.author.families.rows.cpp import write_cpp
+from kernelwright.propose.author.families.rows.plan import lower
+from kernelwright.propose.author.families.rows.schedule import cpp_default
 from kernelwright.records.task import Target
 
-Row = dict[str, JsonValue]
 Call = Callable[[], object]
+CPU = Target(kind="cpu", arch="native", present=True)
 MEGABYTES = (1, 64)
 THREADS = (1, 2)
 BASE_FLAGS = ("-O3", "-march=native", "-std=c++17", "-fopenmp", "-shared", "-fPIC")
@@ -47,39 +45,22 @@ HOW = (
 )
 
 
-def main(arguments: argparse.Namespace) -> None:
-    """Measure what is not known yet, write after each case, and print what is slow."""
-    out = Path(arguments.out)
-    rows = _known(out)
+async def measure(campaign: Campaign) -> None:
+    """Measure what is not known yet."""
     service = EvaluationService(note=lambda text: None)
     try:
-        head = provenance(service.environment(Target(kind="cpu", arch="native", present=True)))
+        campaign.begin({**provenance(service.environment(CPU)), "how": HOW})
     finally:
         service.close()
     for megabytes in MEGABYTES:
-        for case in _chosen(cases((megabytes << 8, 1024)), arguments.operations):
-            for threads in THREADS:
-                key = f"{case.name}/{megabytes}/{threads}"
-                if key not in rows or any(name in key for name in arguments.only):
-                    rows[key] = _row(case, megabytes, threads, arguments.least)
-                    out.write_text(json.dumps({**head, "how": HOW, "rows": list(rows.values())}, indent=1) + "\n")
-    slow = [row for row in rows.values() if _slow(row, arguments.least)]
-    for row in slow:
-        sys.stdout.write(f"{json.dumps(row)}\n")
-    sys.stdout.write(f"{len(slow)} of {len(rows)} below {arguments.least}\n")
-
-
-def _chosen(found: Iterable[Case], words: Sequence[str]) -> Iterator[Case]:
-    return (case for case in found if not words or any(word in case.name for word in words))
-
-
-def _known(out: Path) -> dict[str, Row]:
-    rows = json.loads(out.read_text())["rows"] if out.exists() else []
-    return {f"{row['operation']}/{row['megabytes']}/{row['threads']}": row for row in rows}
+        named = [case for case in cases((megabytes << 8, 1024)) if campaign.named(f"{case.name}/{megabytes}")]
+        found = {(case.name, megabytes, threads): case for case in named for threads in THREADS}
+        for key in campaign.left(found):
+            campaign.put(_row(found[key], megabytes, key[2], campaign.asked.least))
 
 
 def _slow(row: Row, least: float) -> bool:
-    return max(float(str(row["wall"])), float(str(row["cpu"]))) < least
+    return max(row["wall"], row["cpu"]) < least
 
 
 def _row(case: Case, megabytes: int, threads: int, least: float) -> Row:
@@ -141,13 +122,18 @@ def _block(call: Call, calls: int) -> tuple[int, int]:
     return time.perf_counter_ns() - wall, time.process_time_ns() - cpu
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", required=True)
+def main() -> None:
+    """Measure, and print what is slow."""
+    parser = command(__doc__, seconds=36000.0)
     parser.add_argument("--least", type=float, default=0.9)
-    parser.add_argument("--operations", nargs="*", default=(), help="those with a word of these in their names")
-    parser.add_argument("--only", nargs="*", default=())
-    given = parser.parse_args()
+    asked = parser.parse_args()
     if not SAME_ALLOCATOR.items() <= os.environ.items():
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | SAME_ALLOCATOR | QUIET)
-    main(given)
+    campaign = Campaign(asked, key=("operation", "megabytes", "threads"))
+    campaign.run(lambda: measure(campaign))
+    slow = [row for row in campaign.rows if _slow(row, asked.least)]
+    campaign.show(lambda rows: "\n".join([*map(str, slow), f"{len(slow)} of {len(rows)} below {asked.least}"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -4,23 +4,19 @@ An operation that the author learns is in here by itself: its tensors are the sc
 What gives a truth value selects between its operands, since a task's result is a floating tensor.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
 
-from kernelwright.propose.author.plan.operations import POINTWISE
+from kernelwright.propose.author.read.pointwise import POINTWISE
 from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref, Value
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Domain, DType, TensorSpec
 
 Shape = tuple[int, ...]
-MADE = frozenset(
-    {
-        "scalar_tensor.default", "full.default", "full_like.default", "zeros_like.default", "ones_like.default",
-        "zeros.default", "ones.default",
-    }
-)  # fmt: skip
+MADE = ("scalar_tensor.", "full", "zeros", "ones", "empty", "new_", "linspace", "eye")
 """They read nothing."""
 NUMBERS: dict[str, tuple[dict[str, float | str], ...]] = {
     "pow.Tensor_Scalar": tuple({"exponent": e} for e in (2.0, 3.0, 0.5, -0.5, -1.0, 2.5)),
@@ -43,6 +39,8 @@ NUMBERS: dict[str, tuple[dict[str, float | str], ...]] = {
 """Numbers that the operation is tried with, where the schema's own or 0.75 will not do."""
 POSITIVE = ("log", "sqrt", "rsqrt", "reciprocal", "div", "pow", "addcdiv")
 BOOLEAN = ("eq.", "ne.", "lt.", "le.", "gt.", "ge.", "logical_", "bitwise_", "__", "isnan")
+WHOLE = re.compile(r"(bitwise|_)_.*(shift|Scalar)|(floor_divide|remainder)\.")
+"""Of whole numbers alone."""
 SMALL_DTYPES: tuple[DType, ...] = ("float16", "bfloat16")
 
 
@@ -70,7 +68,7 @@ def cases(shape: Shape) -> Iterator[Case]:
     """Each operation at one shape in float32, and a cheap one in the narrow types."""
     for op in POINTWISE:
         name = op.removeprefix("aten.")
-        for numbers in () if name in MADE else NUMBERS.get(name, ({},)):
+        for numbers in () if name.startswith(MADE) or name == op or WHOLE.match(name) else NUMBERS.get(name, ({},)):
             yield _case(name, dict(numbers), shape, "float32")
     for dtype in SMALL_DTYPES:
         yield _case("relu.default", {}, shape, dtype)
@@ -82,7 +80,8 @@ def _case(name: str, numbers: dict[str, float | str], shape: Shape, dtype: DType
     call = getattr(getattr(torch.ops.aten, packet), overload)
     specs, arguments = _arguments(name, call, numbers, shape, dtype)
     truth = name.startswith(BOOLEAN)
-    nodes = [OpNode(name="op", op=f"aten.{name}", arguments=tuple(arguments), result=(), bytes=0, flops=0)]
+    made = (_spec("op", shape, "bool" if truth else dtype),)
+    nodes = [OpNode(name="op", op=f"aten.{name}", arguments=tuple(arguments), result=made, bytes=0, flops=0)]
     if truth:
         specs += [_spec("yes", shape, dtype)]
         chosen = {"condition": Ref(ref="op"), "self": Ref(ref="yes"), "other": 0.5}

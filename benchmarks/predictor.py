@@ -1,14 +1,12 @@
-"""Does the predictor know tasks that it never saw? `python benchmarks/predictor.py collect|evaluate|confirm …`.
+"""Does the predictor know tasks that it never saw? `python benchmarks/predictor.py collect|evaluate …`.
 
 `collect --target cpu|cuda --out FOLDER --seconds N` judges candidates of every mastered task: half are the author's with
 scattered schedules, the others are faulty. It ends by itself, and goes on when it is begun again in that folder; it needs no
 scikit-learn. `evaluate FOLDER… --out FILE` learns from all tasks but one, and asks about that one.
-`confirm FOLDER… --target cuda --out FILE` makes real runs with and without a predictor that learned from all other tasks.
 """
 
 import argparse
 import asyncio
-import importlib
 from pathlib import Path
 
 from prediction.collect import collect
@@ -16,15 +14,13 @@ from prediction.collect import collect
 
 def main() -> None:
     """Read the command line and do it."""
-    given = parsed()
-    if given.phase == "collect":
-        asyncio.run(collect(given))
+    asked = parsed()
+    if asked.phase == "collect":
+        asyncio.run(collect(asked))
     else:
-        # What learns is not there where only collecting is wanted.
-        phase = getattr(importlib.import_module(f"prediction.{given.phase}"), given.phase)
-        ended = phase(given)
-        if asyncio.iscoroutine(ended):
-            asyncio.run(ended)
+        from prediction.evaluate import evaluate  # noqa: PLC0415 (what learns is not there where only collecting is wanted)
+
+        evaluate(asked)
 
 
 def parsed() -> argparse.Namespace:
@@ -46,15 +42,6 @@ def parsed() -> argparse.Namespace:
     weigh.add_argument("--validity-only", action="store_true", help="for times that a busy machine has blurred")
     weigh.add_argument("--orders", type=int, default=60, help="random orders for each task")
     weigh.add_argument("--online-orders", type=int, default=4, help="the same for predictors that learn meanwhile")
-    try_it = phases.add_parser("confirm")
-    try_it.add_argument("folders", type=Path, nargs="+")
-    try_it.add_argument("--target", default="cpu")
-    try_it.add_argument("--out", type=Path, required=True)
-    try_it.add_argument("--only", nargs="*", default=[], help="tasks, such as fsr/relu; all without it")
-    try_it.add_argument("--seeds", type=int, default=3)
-    try_it.add_argument("--budget", type=int, default=16, help="proposals of a run")
-    try_it.add_argument("--oversample", type=int, default=8)
-    try_it.add_argument("--seconds", type=float, default=240.0)
     return parser.parse_args()
 
 

@@ -1,25 +1,24 @@
-"""What can be profiled on this machine: `python benchmarks/profiling.py OUT.json [ladder]`.
+"""What can be profiled on this machine: `python benchmarks/profiling.py --out FILE [--ladder]`.
 
 Triton kernels with host code of their own, and CUDA kernels under our launcher, each with a known flaw or none, are
-judged in no way and profiled: tier, kernels, counters, statement, and seconds. With `ladder`, an own program is first
+judged in no way and profiled: tier, kernels, counters, statement, and seconds. With `--ladder`, a program of our own is first
 counted in every jail with one part left out, which says what ncu needs here.
 """
 
-import json
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
+from campaign import Campaign, command
 from cuda.bindings import nvrtc
+from provenance import commit_and_date
 
 from kernelwright.engine.target import find_gpu
 from kernelwright.evaluate.backends.cuda.backend import CudaBackend
-from kernelwright.evaluate.backends.cuda.profile_request import Request
-from kernelwright.evaluate.backends.cuda.profiling import LADDER, Profiler, Rung
+from kernelwright.evaluate.backends.cuda.profiling import LADDER, Profiler, Request, Rung
 from kernelwright.evaluate.backends.host import common_versions
-from kernelwright.evaluate.backends.parents import parent_of
-from kernelwright.evaluate.languages.artifact import Program
+from kernelwright.evaluate.backends.table import parent_of
+from kernelwright.evaluate.languages.builder import Program
 from kernelwright.evaluate.sandbox.cuda_arena import check
 from kernelwright.evaluate.sandbox.jail import LOST
 from kernelwright.feedback.bottleneck import diagnose
@@ -27,9 +26,12 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.launch import Launch, LaunchPlan, Pointer
 from kernelwright.records.measure import BuildFacts
+from kernelwright.records.profile import Profile
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import TensorSpec
 
+JAILS = ((), *((part,) for part in (*LOST, "limits")), (*LOST, "limits"))
+"""Parts that are left out of a jail: none, each alone, and all."""
 ROWS, COLUMNS = 8192, 8192
 X = TensorSpec(name="x", shape=(ROWS, COLUMNS), dtype="float32")
 HEAD = """import torch
@@ -132,8 +134,8 @@ PROGRAMS = {
 """Source, kernel, grid, block and options of NVRTC."""
 
 
-def main(out: Path, ladder: bool) -> None:
-    """Profile, print, write."""
+async def measure(campaign: Campaign) -> None:
+    """Profile what is not known yet."""
     arch = find_gpu()
     if arch is None:
         sys.exit("no GPU answers here")
@@ -146,27 +148,30 @@ def main(out: Path, ladder: bool) -> None:
     )
     with parent_of("cuda") as warm:
         backend = CudaBackend(warm)
-        document: dict[str, object] = {"device": backend.host.device.name, "versions": _versions(backend)}
-        if ladder:
-            document["jails"] = _jails(backend, task)
+        campaign.begin({"device": backend.host.device.name, "versions": _versions(backend), **commit_and_date()})
+        for off in campaign.left(JAILS if campaign.asked.ladder else (), lambda off: f"without {', '.join(off)}"):
+            profile, seconds = _taken(
+                _profiler(backend, (Rung(off, "tried", untrusted=True),)), _request(task, "coalesced")
+            )
+            row = {"tier": profile.tier, "notes": profile.notes, "seconds": round(seconds, 1)}
+            campaign.put({"name": f"without {', '.join(off)}", **row})
         profiler = _profiler(backend)
-        requests = {name: Request(task, _candidate(name)) for name in KERNELS}
-        requests |= {name: _program(task, name, arch) for name in PROGRAMS}
-        document["profiles"] = {name: _profiled(profiler, name, request) for name, request in requests.items()}
-    out.write_text(json.dumps(document, indent=1) + "\n")
+        for name in campaign.left(campaign.chosen([*KERNELS, *PROGRAMS])):
+            profile, seconds = _taken(
+                profiler, _program(task, name, arch) if name in PROGRAMS else _request(task, name)
+            )
+            kept = {"profile": profile.model_dump(mode="json"), "statement": diagnose(profile).model_dump(mode="json")}
+            campaign.put({"name": name, "tier": profile.tier, "seconds": seconds, **kept})
 
 
-def _jails(backend: CudaBackend, task: Task) -> dict[str, object]:
-    """What becomes of one profile in each jail with one part left out, with none, and with all."""
-    found: dict[str, object] = {}
-    for off in ((), *((part,) for part in (*LOST, "limits")), (*LOST, "limits")):
-        profiler = _profiler(backend, (Rung(off, "tried", untrusted=True),))
-        start = time.perf_counter()
-        profile = profiler.profile(Request(task, _candidate("coalesced")))
-        told = {"tier": profile.tier, "notes": profile.notes, "seconds": round(time.perf_counter() - start, 1)}
-        found[", ".join(off) or "full jail"] = told
-        sys.stderr.write(f"without {', '.join(off) or 'nothing'}: {json.dumps(told)}\n")
-    return found
+def _taken(profiler: Profiler, request: Request) -> tuple[Profile, float]:
+    start = time.perf_counter()
+    profile = profiler.profile(request)
+    return profile, time.perf_counter() - start
+
+
+def _request(task: Task, name: str) -> Request:
+    return Request(task, Candidate(language="triton", source=HEAD + KERNELS[name]))
 
 
 def _versions(backend: CudaBackend) -> dict[str, str]:
@@ -191,25 +196,18 @@ def _program(task: Task, name: str, arch: str) -> Request:
     return Request(task, Candidate(language="cuda", source=source), program=built)
 
 
-def _profiled(profiler: Profiler, name: str, request: Request) -> dict[str, object]:
-    start = time.perf_counter()
-    profile = profiler.profile(request)
-    seconds = time.perf_counter() - start
-    statement = diagnose(profile)
-    sys.stderr.write(f"\n== {name}: {profile.tier}, {seconds:.1f} s, {profile.notes}\n{profile.ceilings}\n")
-    for kernel in profile.kernels:
-        sys.stderr.write(f"{kernel.model_dump_json(indent=1)}\n")
-    sys.stderr.write(f"{statement.words}\n")
-    return {
-        "seconds": seconds,
-        "profile": profile.model_dump(mode="json"),
-        "statement": statement.model_dump(mode="json"),
-    }
-
-
-def _candidate(name: str) -> Candidate:
-    return Candidate(language="triton", source=HEAD + KERNELS[name])
+def main() -> None:
+    """Profile, and print what each kernel suffers from."""
+    parser = command(__doc__, "cuda")
+    parser.add_argument("--ladder", action="store_true")
+    campaign = Campaign(parser.parse_args(), key=("name",))
+    campaign.run(lambda: measure(campaign))
+    campaign.show(
+        lambda rows: "\n".join(
+            f"{r['name']}: {r['tier']}, {r['seconds']:.1f} s: {r.get('statement', r.get('notes'))}" for r in rows
+        )
+    )
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), "ladder" in sys.argv[2:])
+    main()

@@ -8,16 +8,15 @@ the fault's own evidence. Chance follows from seeds and steps, so that both vers
 scripted: nothing here depends on a clock. What it shows is that facts reach the model, never how well a model writes.
 """
 
-import argparse
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from statistics import median
 
+from campaign import Campaign, Row, command
+from provenance import commit_and_date
 from test_golden_transcripts import FAULTS, TASK
 
 from mock_llm import MockLLMServer
@@ -27,7 +26,7 @@ STRATEGIES = (
     "direct", "fsr", "cudaforge_best", "cudaforge_current", "tritongym_refine", "tritongym_reflective", "tritongym_agent",
     "tritongym_evolutionary", "tritongym_one_shot", "frontend_midend",
 )  # fmt: skip
-Results = dict[str, dict[str, list[int | None]]]
+WHAT = "proposals until the mock model's kernel is right and has no handicap"
 BUDGET = 10
 """Proposals of a run."""
 PLAYER = """
@@ -82,70 +81,47 @@ def proposals_to_goal(transcript: str) -> int | None:
                  or words[2:5] == ["measured,", "no", "handicaps,"]), None)  # fmt: skip
 
 
-def compared(old: Path, seeds: int, known: Results, keep: Callable[[Results], None]) -> Results:
-    """Proposals to the goal by strategy and arm, a number for each seed; what is known is not played again."""
-    arms = {"old": Arm(old), "new": Arm(HERE)}
-    found = {name: runs for name, runs in known.items() if all(len(each) == seeds for each in runs.values())}
-    for strategy in (name for name in STRATEGIES if name not in found):
+async def measure(campaign: Campaign) -> None:
+    """Play every strategy with either version, once for each seed."""
+    asked = campaign.asked
+    campaign.begin({"what": WHAT, "budget": BUDGET, "old": asked.version, "seeds": asked.seeds, **commit_and_date()})
+    arms = {"old": Arm(asked.old.resolve()), "new": Arm(HERE)}
+    for strategy in campaign.left(campaign.chosen(STRATEGIES)):
         runs: dict[str, list[int | None]] = {name: [] for name in arms}
-        for seed in range(seeds):
+        for seed in range(asked.seeds):
             for name, arm in arms.items():
                 with MockLLMServer([TASK], seed, FAULTS) as server:
                     runs[name].append(proposals_to_goal(arm.play(strategy, seed, server.base_url)))
-        sys.stderr.write(f"{strategy}: {runs}\n")
-        found[strategy] = runs
-        keep(found)
+        campaign.put({"strategy": strategy, **{name: summed(each) | {"runs": each} for name, each in runs.items()}})
     for arm in arms.values():
         arm.close()
-    return found
 
 
-def summary(numbers: list[int | None]) -> dict[str, float]:
+def summed(numbers: list[int | None]) -> Row:
     """Runs that reached the goal, and the median of proposals, a run that did not counting as one more than its budget."""
     counted = [BUDGET + 1 if n is None else n for n in numbers]
-    return {
-        "reached": sum(n is not None for n in numbers),
-        "median": median(counted),
-        "mean": sum(counted) / len(counted),
-    }
+    reached = sum(n is not None for n in numbers)
+    return {"reached": reached, "median": median(counted), "mean": sum(counted) / len(counted)}
 
 
-def written(file: Path, version: str, seeds: int, found: Results) -> None:
-    """The file, whole after each strategy: a later call goes on where this one was cut."""
-    rows = {name: {arm: summary(runs) | {"runs": runs} for arm, runs in arms.items()} for name, arms in found.items()}
-    told = {"what": "proposals until the mock model's kernel is right and has no handicap", "budget": BUDGET}
-    file.write_text(json.dumps({**told, "old": version, "seeds": seeds, "strategies": rows}, indent=1) + "\n")
-
-
-def read(file: Path) -> Results:
-    """The runs that a file holds."""
-    if not file.exists():
-        return {}
-    rows = json.loads(file.read_text())["strategies"]
-    return {name: {arm: rows[name][arm]["runs"] for arm in rows[name]} for name in rows}
-
-
-def table(found: Results) -> str:
+def table(rows: list[Row]) -> str:
     """A row for each strategy."""
     lines = ["| strategy | old: reached, mean | new: reached, mean |", "|---|---|---|"]
-    for name, arms in found.items():
-        told = {arm: summary(runs) for arm, runs in arms.items()}
-        cells = [f"{told[arm]['reached']} of {len(arms[arm])}, {told[arm]['mean']:.1f}" for arm in ("old", "new")]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+    for row in rows:
+        cells = [f"{row[a]['reached']} of {len(row[a]['runs'])}, {row[a]['mean']:.1f}" for a in ("old", "new")]
+        lines.append(f"| {row['strategy']} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def main() -> None:
-    """Compare, write the file, print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Compare, and print the table."""
+    parser = command(__doc__, seconds=36000.0)
     parser.add_argument("--old", type=Path, required=True, help="the checkout to compare with")
     parser.add_argument("--version", default="", help="what the old checkout is, such as its commit")
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--out", type=Path, required=True)
-    flags = parser.parse_args()
-    keep = partial(written, flags.out, flags.version, flags.seeds)
-    found = compared(flags.old.resolve(), flags.seeds, read(flags.out), keep)
-    sys.stdout.write(table(found) + "\n")
+    campaign = Campaign(parser.parse_args(), key=("strategy",), same=("old", "seeds"))
+    campaign.run(lambda: measure(campaign))
+    campaign.show(table)
 
 
 if __name__ == "__main__":

@@ -14,14 +14,15 @@ speaks. FILE is written after every kernel; the same command goes on where it en
 rules, and `--seconds` ends it between two kernels. Exit code 0: all that were chosen are recognised.
 """
 
-import argparse
 import json
 import re
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from campaign import command, named_by, written
 from provenance import provenance_of
 from pydantic import JsonValue, ValidationError
 
@@ -31,7 +32,7 @@ from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.records.base import identity
 from kernelwright.records.evaluation import Measured
-from kernelwright.records.published import AuditedKernel, AuditSummary, PublishedKernel, summed_up
+from kernelwright.records.published import AuditedKernel, AuditSummary, PublishedKernel, summarise
 from kernelwright.store.files import write_whole
 
 SET = Path(__file__).parents[1] / "tests" / "published"
@@ -117,15 +118,10 @@ def _speed(known: Known, found: AuditedKernel) -> str:
 
 def main() -> int:
     """Audit, compare with the truth, write the result."""
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--target", default="cpu")
-    asked.add_argument("--out", type=Path, required=True)
+    asked = command(__doc__, seconds=500.0)
     asked.add_argument("--folder", type=Path, help="of the audits' own files; without it beside OUT")
-    asked.add_argument("--only", default="", help="kernels whose names contain this")
-    asked.add_argument("--seconds", type=float, default=500.0)
     asked.add_argument("--untimed", action="store_true", help="the machine is busy: do not look at speeds")
     asked.add_argument("--final", action="store_true", help="measure as long as a final does")
-    asked.add_argument("--fresh", action="store_true")
     arguments = asked.parse_args()
     book = Book(arguments)
     try:
@@ -141,11 +137,11 @@ def main() -> int:
 class Book:
     """What was chosen, what is known of it, and the file that says so."""
 
-    def __init__(self, arguments: argparse.Namespace) -> None:
+    def __init__(self, arguments: Namespace) -> None:
         self.out: Path = arguments.out
         self.timed = not arguments.untimed
         kind = resolve_target(arguments.target).kind
-        self.chosen = [one for one in known_kernels(kind) if arguments.only in one.name]
+        self.chosen = [one for one in known_kernels(kind) if named_by(arguments.only, one.name)]
         self.head = provenance_of(arguments.target)
         where = {"device": self.head["device"], "versions": self.head["versions"]}
         rules = {"policy": POLICY.model_dump(mode="json"), "final": arguments.final}
@@ -162,9 +158,9 @@ class Book:
         rows = [_row(one, verdict, self.timed) for one, verdict in found]
         recognised = sum(not row["told"] for row in rows)
         counts = {"judged": len(rows), "recognised": recognised, "left": len(self.chosen) - len(rows)}
-        sentence = _sentence(summed_up(tuple(verdict for _, verdict in found)))
+        sentence = _sentence(summarise(tuple(verdict for _, verdict in found)))
         told = {**self.head, **counts, "timed": self.timed, "sentence": sentence, "rows": rows}
-        write_whole(self.out, json.dumps(told, indent=1) + "\n")
+        write_whole(self.out, written(told))
         return told
 
 
@@ -178,7 +174,7 @@ def _sentence(found: AuditSummary) -> str:
     return f"{line}; geometric mean {means} ({found.compared} kernels)"
 
 
-def _audit(arguments: argparse.Namespace, book: Book) -> None:
+def _audit(arguments: Namespace, book: Book) -> None:
     listed = book.folder / "set.jsonl"
     listed.write_text("".join(f"{json.dumps(one.line())}\n" for one in book.chosen))
     end = time.monotonic() + arguments.seconds
@@ -198,7 +194,7 @@ def _audit(arguments: argparse.Namespace, book: Book) -> None:
         policy=POLICY,
         effort="final" if arguments.final else "search",
         folder=book.folder,
-        fresh=arguments.fresh,
+        fresh=arguments.anew,
     )
     try:
         audit(request, Suppliers(listener=heard))

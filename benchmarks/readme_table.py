@@ -1,14 +1,15 @@
-"""Writes the README's results from committed measurements; `--check` fails when the two differ.
+"""Writes the tables of results from committed measurements; `--check` fails when the two differ.
 
-Fills three marked places of README.md: `headline`, what all tasks of a kind come to on a GPU and on a CPU; `results`, every
-row of `benchmarks/results/examples-*.json` (docs/results.md has the schema); `field`, what `author-field-nvidia-*.json` come
-to by family. Measures nothing.
+Fills marked places: in README.md `headline`, a line for each set of tasks (`kernelbench-*.json`, the kinds of the field, the
+suite); in docs/results.md `results`, every row of `examples-*.json`, and `field`, what `author-field-nvidia-*.json`
+come to by family. `--show PLACE` prints one of them. Measures nothing.
 """
 
 import json
 import math
 import sys
 from collections import Counter
+from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,8 @@ from author_families import Family, families, family, mean
 from pydantic import BaseModel, ConfigDict
 
 ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
+PLACES = {"README.md": ("headline",), "docs/results.md": ("results", "field")}
+"""Which tables each page has."""
 RESULTS = ROOT / "benchmarks" / "results"
 COLUMNS = (
     "family", "tasks", "right", "over `torch.compile`", "over the better", "worst", "faster", "even", "slower",
@@ -24,7 +26,19 @@ COLUMNS = (
 )  # fmt: skip
 ARITHMETIC = 5.0
 """TFLOP/s below which arithmetic bounds nothing."""
-KINDS = {"operators": "single operators", "chains": "fused chains", "networks": "whole networks"}
+HEADLINE = (
+    "tasks",
+    "on",
+    "reached",
+    "right",
+    "over eager",
+    "over `torch.compile`",
+    "faster",
+    "even",
+    "slower",
+    "times",
+)
+KINDS = {"operators": "our single operators", "chains": "our fused chains", "networks": "our whole networks"}
 """The folders of the field's tasks, and what the headline calls them."""
 NOTHING = "*No measurement has been committed yet.*"
 
@@ -56,6 +70,8 @@ class Row(Closed):
     speedup_compile: Speedup
     verdict_eager: Verdict
     verdict_compile: Verdict
+    commit: str = ""
+    """Of an earlier call, where it is not the file's."""
 
 
 class Results(Closed):
@@ -71,19 +87,37 @@ class Results(Closed):
 
 
 def main(arguments: list[str]) -> int:
-    """Rewrites the README, or only compares it."""
-    examples = [read(path) for path in sorted(RESULTS.glob("examples-*.json"))]
-    field = [json.loads(p.read_text("utf-8")) for p in sorted(RESULTS.glob("author-field-nvidia-*.json"), reverse=True)]
-    own = [json.loads(p.read_text("utf-8")) for p in sorted(RESULTS.glob("author-own-*.json"))]
-    before = after = README.read_text("utf-8")
-    for place, body in {"headline": headline(field, own), "results": tables(examples), "field": fields(field)}.items():
-        after = fill(after, place, body)
-    if "--check" not in arguments:
-        README.write_text(after, "utf-8")
+    """Rewrites the pages, compares them, or prints one place."""
+    found = bodies()
+    if "--show" in arguments:
+        sys.stdout.write(found[arguments[arguments.index("--show") + 1]] + "\n")
         return 0
-    if before != after:
-        sys.stderr.write("README.md differs from benchmarks/results: run python benchmarks/readme_table.py\n")
-    return int(before != after)
+    pages = {ROOT / name: {place: found[place] for place in places} for name, places in PLACES.items()}
+    written = {path: reduce(lambda text, each: fill(path, text, *each), places.items(), path.read_text("utf-8"))
+               for path, places in pages.items()}  # fmt: skip
+    differing = [path for path, text in written.items() if path.read_text("utf-8") != text]
+    if "--check" not in arguments:
+        for path in differing:
+            path.write_text(written[path], "utf-8")
+        return 0
+    for path in differing:
+        sys.stderr.write(f"{path.name} differs from benchmarks/results: run python benchmarks/readme_table.py\n")
+    return int(bool(differing))
+
+
+def bodies() -> dict[str, str]:
+    """What stands at each place."""
+    field = documents("author-field-nvidia-*.json")[::-1]
+    return {
+        "headline": headline(documents("kernelbench-*.json"), field, documents("author-own-*.json")),
+        "results": tables([read(path) for path in sorted(RESULTS.glob("examples-*.json"))]),
+        "field": "\n\n".join(map(one_field, field)) or NOTHING,
+    }
+
+
+def documents(pattern: str) -> list[dict[str, Any]]:
+    """The files of measurements with such names, by name."""
+    return [json.loads(path.read_text("utf-8")) for path in sorted(RESULTS.glob(pattern))]
 
 
 def read(path: Path) -> Results:
@@ -91,23 +125,33 @@ def read(path: Path) -> Results:
     return Results.model_validate_json(path.read_text("utf-8"))
 
 
-def headline(field: list[dict[str, Any]], own: list[dict[str, Any]]) -> str:
-    """A line for each kind of the field's tasks on the first device, and one for the suite's own on a CPU."""
-    lines = [total(found, kind, name) for found in field[:1] for kind, name in KINDS.items()]
-    lines += [total(found, "own", "the suite's own tasks") for found in own if found["target"] == "cpu"]
-    if not lines:
-        return NOTHING
-    names = (
-        "kind of task", "on", "tasks", "right", "over eager", "over `torch.compile`", "faster than both", "slower than one",
-    )  # fmt: skip
-    return "\n".join([f"| {' | '.join(names)} |", f"|---|---|{'--:|' * (len(names) - 2)}", *lines])
+def headline(levels: list[dict[str, Any]], field: list[dict[str, Any]], own: list[dict[str, Any]]) -> str:
+    """A line for each of KernelBench's levels, each kind of the field's tasks on the first device, and the CPU's suite."""
+    by_level = sorted(levels, key=lambda each: (each["name"][:7], "bf16" in each["name"], "TF32" in each["name"]))
+    lines = [
+        *(total(f"KernelBench {each['name']}", each, each["rows"], "search") for each in by_level),
+        *(total(name, found, of_kind(found, kind), "finals") for found in field[:1] for kind, name in KINDS.items()),
+        *(
+            total("our small suite", found, of_kind(found, "own"), "finals")
+            for found in own
+            if found["target"] == "cpu"
+        ),
+    ]
+    return "\n".join([f"| {' | '.join(HEADLINE)} |", f"|---|---|{'--:|' * 7}---|", *lines]) if lines else NOTHING
 
 
-def total(found: dict[str, Any], kind: str, name: str) -> str:
-    """All tasks of a kind in one line: counts and geometric means."""
-    of = family(name, [row for row in found["rows"] if kind in row["task"].split("/")[:-1]])
+def of_kind(found: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """The rows of the tasks in a folder of this name."""
+    return [row for row in found["rows"] if kind in row["task"].split("/")[:-1]]
+
+
+def total(name: str, found: dict[str, Any], rows: list[dict[str, Any]], times: str) -> str:
+    """All of these tasks in one line: counts, and geometric means of those that were timed."""
+    of = family(name, rows)
+    reached = f"{of.tasks} of {found['problems']}" if found.get("problems", of.tasks) != of.tasks else f"{of.tasks}"
     means = f"{mean(of.eager):.2f}× | {mean(of.compile):.2f}×"
-    return f"| {name} | {found['device']} | {of.tasks} | {of.right} | {means} | {of.faster} | {of.slower} |"
+    counts = f"{of.faster} | {of.even} | {of.slower}"
+    return f"| {name} | {found['device']} | {reached} | {of.right} | {means} | {counts} | {times} |"
 
 
 def tables(found: list[Results]) -> str:
@@ -148,11 +192,6 @@ def caption(found: Results) -> str:
     return f"{found.device}; numerics {found.numerics}; {versions}; commit `{found.commit[:12]}`, {found.date}."
 
 
-def fields(found: list[dict[str, Any]]) -> str:
-    """A table for each pass over the field's tasks: single operators by family, chains, networks."""
-    return "\n\n".join(map(one_field, found)) or NOTHING
-
-
 def one_field(found: dict[str, Any]) -> str:
     """The table of one pass, and what it was measured with."""
     kinds = {k: [r for r in found["rows"] if f"/{k}/" in r["task"]] for k in KINDS}
@@ -180,15 +219,15 @@ def summed(found: Family) -> str:
     return f"{counts} {means} | {found.faster} | {found.even} | {found.slower} | {share} | {flops} |"
 
 
-def fill(text: str, place: str, body: str) -> str:
-    """`text` with `body` between the marks of `place`.
+def fill(path: Path, text: str, place: str, body: str) -> str:
+    """`text` of a page with `body` between the marks of `place`.
 
     Raises:
-        SystemExit: the README has lost its marks.
+        SystemExit: the page has lost its marks.
     """
     begin, end = f"<!-- {place}:begin -->", f"<!-- {place}:end -->"
     if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
-        raise SystemExit(f"README.md: expected {begin} and {end} once each, in this order")
+        raise SystemExit(f"{path.name}: expected {begin} and {end} once each, in this order")
     before, rest = text.split(begin)
     return f"{before}{begin}\n{body}\n{end}{rest.split(end)[1]}"
 

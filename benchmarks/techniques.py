@@ -5,26 +5,22 @@ the widest interval that both allow. What is not right stops nothing and is writ
 `--adopt` instead writes what the files under benchmarks/results say into the library's own table of gains.
 """
 
-import argparse
-import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
-from provenance import provenance
-from pydantic import JsonValue
+from campaign import Campaign, Row, command
 
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.referee import Referee
-from kernelwright.knowledge.library import FOLDER, exemplified
+from kernelwright.knowledge.library import FOLDER, techniques_with_examples
 from kernelwright.records.evaluation import Compiled, Evaluation, Measured, Verified
 from kernelwright.records.measure import Ratio
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Task
-from kernelwright.records.technique import Example, Gain, Technique
+from kernelwright.records.technique import Example, Gain
 from kernelwright.tasks.kernel_file import parse_kernel
 from kernelwright.tasks.table import read_task
 
@@ -36,35 +32,24 @@ POLICIES = {
 }
 
 
-async def measure(target_name: str, out: Path, only: list[str]) -> int:
-    """Measure and write; the exit code."""
-    target = resolve_target(target_name)
-    referee = Referee(POLICIES[target.kind])
-    rows: list[dict[str, JsonValue]] = []
-    origin: dict[str, JsonValue] = {}
-    try:
+async def measure(campaign: Campaign) -> None:
+    """Judge what is not known yet."""
+    target = resolve_target(campaign.asked.target)
+    async with campaign.referee(POLICIES[target.kind]) as (referee, _):
+        cards = {card.name: example for card, example in techniques_with_examples() if _is_for(example, target)}
         with tempfile.TemporaryDirectory() as folder:
-            for card, example in _asked(target, only):
-                rows.append(await _row(referee, target, card.name, example, Path(folder)))
-                origin = origin or provenance(await referee.environment(target))
-                out.write_text(json.dumps({**origin, "target": target.name, "rows": rows}, indent=1) + "\n")
-                sys.stderr.write(f"{_line(rows[-1])}\n")
-    finally:
-        await referee.close()
-    return int(not all(row["right"] for row in rows))
+            for name in campaign.left(campaign.chosen(cards)):
+                campaign.put(await _row(referee, target, name, cards[name], Path(folder)))
 
 
-def _asked(target: Target, only: list[str]) -> Iterator[tuple[Technique, Example]]:
-    for card, example in exemplified():
-        on_cpu = example.language == "cpp"
-        if on_cpu == (target.kind == "cpu") and (not only or card.name in only):
-            yield card, example
+def _is_for(example: Example, target: Target) -> bool:
+    return (example.language == "cpp") == (target.kind == "cpu")
 
 
-async def _row(referee: Referee, target: Target, name: str, example: Example, folder: Path) -> dict[str, JsonValue]:
+async def _row(referee: Referee, target: Target, name: str, example: Example, folder: Path) -> Row:
     file = folder / f"{name.replace('-', '_')}.py"
     file.write_text(example.task_on_device if target.present else example.task, encoding="utf-8")
-    row: dict[str, JsonValue] = {"technique": name, "language": example.language, "right": False}
+    row: Row = {"technique": name, "language": example.language, "right": False}
     try:
         task = await referee.admit(read_task(file), target)
     except TaskError as error:
@@ -82,8 +67,8 @@ async def _judged(referee: Referee, task: Task, example: Example, side: str) -> 
     return await referee.evaluate(task, candidate)
 
 
-def _told(found: Evaluation) -> dict[str, JsonValue]:
-    told: dict[str, JsonValue] = {"outcome": found.outcome, "seconds": round(found.total_seconds, 2)}
+def _told(found: Evaluation) -> Row:
+    told: Row = {"outcome": found.outcome, "seconds": round(found.total_seconds, 2)}
     if isinstance(found, Measured):
         speedup = _speedup(found)
         return {
@@ -120,36 +105,35 @@ def _rounded(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def _line(row: dict[str, JsonValue]) -> str:
-    outcome = [side["outcome"] for name in ("before", "after") if isinstance(side := row.get(name), dict)]
-    gained = row.get("gain") or row.get("refused") or ""
-    return f"{row['technique']!s:28}{row['language']!s:8}{' / '.join(map(str, outcome)):24}{gained} {row.get('payoff', '')}"
+def table(rows: list[Row]) -> str:
+    """A line for each technique."""
+    lines = []
+    for row in rows:
+        outcome = " / ".join(side["outcome"] for name in ("before", "after") if (side := row.get(name)))
+        gained = row.get("gain") or row.get("refused") or ""
+        lines.append(f"{row['technique']:28}{row['language']:8}{outcome:24}{gained} {row.get('payoff', '')}")
+    return "\n".join(lines)
 
 
 def adopt() -> None:
     """Write the library's table of gains from the results that are committed."""
-    table: dict[str, dict[str, JsonValue]] = {}
+    found: dict[str, Row] = {}
     for file in sorted(RESULTS.glob("techniques-*.json")):
         document = json.loads(file.read_text(encoding="utf-8"))
         gains = {row["technique"]: row["gain"] for row in document["rows"] if "gain" in row}
-        table[document["device"]] = gains
-    (FOLDER / "measured.json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+        found[document["device"]] = gains
+    (FOLDER / "measured.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> int:
     """Read the command line and do it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--target", default="cpu")
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--adopt", action="store_true")
-    given = parser.parse_args()
-    if given.adopt:
+    if "--adopt" in sys.argv:
         adopt()
         return 0
-    if given.out is None:
-        parser.error("--out FILE says where the results are written")
-    return asyncio.run(measure(given.target, given.out, given.only))
+    campaign = Campaign(command(__doc__).parse_args(), key=("technique",), same=("target",))
+    campaign.run(lambda: measure(campaign))
+    campaign.show(table)
+    return int(not all(row["right"] for row in campaign.rows))
 
 
 if __name__ == "__main__":

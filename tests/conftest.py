@@ -1,8 +1,15 @@
-"""Skips what this machine cannot run, in one place; under CI any other skip is a failure."""
+"""Skips what this machine cannot run, in one place; under CI any other skip is a failure.
 
+`--write-durations LANE` records in `tests/durations.json` what each file of a lane took (`make durations`); where files run
+beside each other, the longest are begun first.
+"""
+
+import json
 import os
 import shutil
 import subprocess
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +18,11 @@ REASONS = {"gpu": "needs an NVIDIA GPU", "live": "needs a model key"}
 
 FOUL = pytest.StashKey[list]()
 """Skips for another reason, as they are found."""
+DURATIONS = Path(__file__).with_name("durations.json")
+TOTAL = Counter()
+"""Seconds by file."""
+WORTH_A_LINE = 0.5
+"""Seconds of a file that is recorded; the others come last."""
 
 
 @pytest.fixture(scope="session")
@@ -23,11 +35,20 @@ def warm_referee():
     made.close()
 
 
+def pytest_addoption(parser):
+    parser.addoption("--write-durations", metavar="LANE", help=f"record in {DURATIONS.name} what each file took")
+
+
 def pytest_configure(config):
     config.stash[FOUL] = []
 
 
 def pytest_collection_modifyitems(config, items):
+    if hasattr(config, "workerinput"):
+        known = Counter()
+        for lane in _recorded().values():
+            known.update(lane["files"])
+        items.sort(key=lambda item: -known[_file(item.nodeid)])
     missing = [name for name, present in (("gpu", _gpu()), ("live", _key())) if not present]
     for item in items:
         for name in missing:
@@ -55,8 +76,17 @@ def pytest_testnodedown(node, error):
     node.config.stash[FOUL] += getattr(node, "workeroutput", {}).get("foul", [])
 
 
+def pytest_runtest_logreport(report):
+    TOTAL.update({_file(report.nodeid): report.duration})
+
+
 def pytest_sessionfinish(session, exitstatus):
     foul = session.config.stash[FOUL]
+    lane = session.config.getoption("--write-durations")
+    if lane and not hasattr(session.config, "workerinput"):
+        files = {name: round(seconds, 1) for name, seconds in TOTAL.most_common() if seconds >= WORTH_A_LINE}
+        found = _recorded() | {lane: {"seconds": round(sum(TOTAL.values())), "files": files}}
+        DURATIONS.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["foul"] = foul
     elif foul and os.environ.get("CI") and exitstatus in {0, pytest.ExitCode.NO_TESTS_COLLECTED}:
@@ -78,6 +108,14 @@ def _note(config, report):
     reason = told.removeprefix("Skipped: ")
     if reason not in REASONS.values():
         config.stash[FOUL].append(f"{report.nodeid}: {reason}")
+
+
+def _recorded():
+    return json.loads(DURATIONS.read_text("utf-8")) if DURATIONS.exists() else {}
+
+
+def _file(node):
+    return node.partition("::")[0]
 
 
 def _gpu():

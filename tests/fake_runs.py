@@ -109,11 +109,7 @@ def card(present: bool = True, name: str = "mse_loss") -> RunCard:
         environment=Environment(
             device=Device(kind="cpu", name="Example CPU, 2 threads", cores=2, memory_gbps=21.4, cache_bytes=33_554_432),
             versions={"python": "3.11.2", "torch": "2.13.0", "gcc": "12.2.0", "kernelwright": "0.1.0"},
-            isolation=(
-                "own network and IPC namespaces",
-                "Landlock: no writes outside its directory",
-                "rlimits",
-            ),
+            isolation=("own network and IPC namespaces", "Landlock: no writes outside its directory", "rlimits"),
             denied=("PID namespace: a candidate could see other processes",),
         ),
         config={"strategy": {"name": "best_of_n", "n": 8}, "seed": 0, "policy": {"confidence": 0.99}},
@@ -127,15 +123,7 @@ def ratio(median: float, half: float = 0.03) -> Ratio:
 
 def accuracy() -> Accuracy:
     """Cases of all kinds: ordinary, exactly right, nothing allowed."""
-    names = (
-        "as given, seed 1",
-        "as given, seed 2",
-        "×3",
-        "×0.01",
-        "negated",
-        "one huge element",
-        "odd shapes",
-    )
+    names = ("as given, seed 1", "as given, seed 2", "×3", "×0.01", "negated", "one huge element", "odd shapes")
     drawn = Random(7)
     cases = [
         CaseError(
@@ -184,11 +172,7 @@ def measured(eager: float = 3.1, compiled: float = 1.01, final: bool = False, **
             final=final,
         ),
         roofline=Roofline(
-            bytes=134_217_732,
-            flops=50_331_648,
-            achieved_gbps=134_217.732 / latency,
-            ceiling_gbps=21.4,
-            floor_us=4180,
+            bytes=134_217_732, flops=50_331_648, achieved_gbps=134_217.732 / latency, ceiling_gbps=21.4, floor_us=4180
         ),
         **more,
     )
@@ -235,19 +219,13 @@ def attempt(number: int, evaluation: Evaluation, parents: tuple[int, ...] = (), 
     """One attempt; `more` may hold source, note, hint, language, known."""
     source = str(more.get("source", KERNEL.replace("UNROLL 4", f"UNROLL {2 + number}")))
     candidate = Candidate(
-        language=more.get("language", "cpp"),
-        source=source,
-        entry="mse",
-        defines=(Define(name="UNROLL", value=4),),
+        language=more.get("language", "cpp"), source=source, entry="mse", defines=(Define(name="UNROLL", value=4),)
     )
     note = str(more.get("note", f"unroll the inner loop {2 + number} times"))
     return Attempt(
         number=number,
         proposal_request=ProposalRequest(
-            number=number,
-            intent="improve" if parents else "seed",
-            parents=parents,
-            hint=str(more.get("hint", "")),
+            number=number, intent="improve" if parents else "seed", parents=parents, hint=str(more.get("hint", ""))
         ),
         proposal=Proposal(candidate=candidate, note=note, tokens=1200, usd=0.004),
         evaluation=evaluation,

@@ -9,8 +9,7 @@ from pydantic import Field
 
 from kernelwright.errors import UsageError
 from kernelwright.records.attempt import ProposalRequest
-from kernelwright.search.rounds import Rounds
-from kernelwright.search.strategy import StrategyConfig
+from kernelwright.search.strategy import Rounds, StrategyConfig
 from kernelwright.search.table import STRATEGIES
 
 ARMS = ("tile", "vectorise")

@@ -1,7 +1,8 @@
 """Small graphs of techniques for tests: a cube of switches, in which each technique changes one line of a code."""
 
-from kernelwright.records.technique import Gain
-from kernelwright.records.technique_graph import START, Edge, GraphScope, StepExample, TechniqueGraph, code_id
+from itertools import combinations
+
+from kernelwright.records.technique import START, Edge, Gain, GraphScope, StepExample, TechniqueGraph, code_id
 
 SERIAL = "serial code\n"
 DEVICE = "Test device"
@@ -26,11 +27,13 @@ def cube(*names):
     base = code_of((), names)
     codes = {code_id(text): text for text in (SERIAL, base)}
     edges = [Edge(source=START, target="base", examples=(example(SERIAL, base, "base"),))]
+    sets = [on for size in range(len(names)) for on in combinations(names, size)]
     for name in names:
-        after = code_of((name,), names)
-        codes[code_id(after)] = after
+        steps = {on: (code_of(on, names), code_of({*on, name}, names)) for on in sets if name not in on}
+        codes |= {code_id(text): text for step in steps.values() for text in step}
         for source in ("base", *(other for other in names if other != name)):
-            edges.append(Edge(source=source, target=name, examples=(example(base, after, name),)))
+            taken = [step for on, step in steps.items() if source in on or (source == "base" and not on)]
+            edges.append(Edge(source=source, target=name, examples=tuple(example(*step, name) for step in taken)))
     return TechniqueGraph(nodes=(START, "base", *names), edges=tuple(edges), codes=codes)
 
 

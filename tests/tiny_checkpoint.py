@@ -19,10 +19,7 @@ def write_checkpoint(folder, template=TEMPLATE, window=512):
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     wrapped = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        eos_token="<|end|>",
-        pad_token="<|end|>",
-        additional_special_tokens=SPECIAL[1:],
+        tokenizer_object=tokenizer, eos_token="<|end|>", pad_token="<|end|>", additional_special_tokens=SPECIAL[1:]
     )
     wrapped.chat_template = template
     wrapped.save_pretrained(folder)

@@ -5,171 +5,12 @@ any family. Loads are scalar, or checked for their alignment.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from mixture.tasks import MAPS, PAIRS
 from mixture.text import filled
 
-MAP = """\
-/* kernelwright
-[constants]
-WRITTEN = "out0.numel"
-
-$more
-[[launch]]
-kernel = "$called"
-grid = "ceil_div(in0.numel, BLOCK * LOOPS)"
-block = "BLOCK"
-shared = $shared
-arguments = [$arguments, "i64(in0.numel$left_out)"]
-*/
-#define BLOCK $block
-#define LOOPS $loops
-
-$helpers
-extern "C" __global__ void $name($pointers, float* out, long long count) {
-    for (int step = 0; step < LOOPS; ++step) {
-        const long long at = (blockIdx.x * (long long)LOOPS + step) * BLOCK + threadIdx.x;
-        if (at >= count) return;
-        float a = x[at];
-        $second
-        $extra
-        $retaken
-        const float value = $value;
-        out[at] = $result;
-    }
-}
-"""
-VECTORS = """\
-/* kernelwright
-[[launch]]
-kernel = "$name"
-grid = "ceil_div(in0.numel, BLOCK * 4)"
-block = "BLOCK"
-arguments = [$arguments, "i64(in0.numel)"]
-*/
-#define BLOCK $block
-
-__device__ __forceinline__ float computed(float a, float b) { return $value; }
-
-extern "C" __global__ void $name($pointers, float* out, long long count) {
-    const long long first = (blockIdx.x * (long long)BLOCK + threadIdx.x) * 4;
-    const bool aligned = (($addresses | (size_t)out) & 15) == 0;
-    if (aligned && first + 3 < count) {
-        const float4 a = *(const float4*)(x + first);
-        const float4 b = $four;
-        *(float4*)(out + first) =
-            make_float4(computed(a.x, b.x), computed(a.y, b.y), computed(a.z, b.z), computed(a.w, b.w));
-    } else {
-        for (long long at = first; at < count && at < first + 4; ++at) out[at] = computed(x[at], $one);
-    }
-}
-"""
-ROW = """\
-/* kernelwright
-[constants]
-COLUMNS = "in0.shape[-1]"
-WRITTEN = "out0.numel"
-
-$more
-[[launch]]
-kernel = "$called"
-grid = "in0.shape[0]$left_out"
-block = "BLOCK"
-shared = $shared
-arguments = [$arguments]
-*/
-#include <cmath>
-
-#define BLOCK $block
-
-$combined
-$helpers
-__device__ float taken(float a) { return $taken; }
-
-extern "C" __global__ void $name($pointers, float* out) {
-    const long long first = blockIdx.x * (long long)COLUMNS, at = first + threadIdx.x;
-    $extra
-    $value
-}
-"""
-MEAN = """\
-/* kernelwright
-[constants]
-PARTS = "$loops * multiprocessors"
-
-[[workspace]]
-bytes = "4 * PARTS"
-
-$more
-[[launch]]
-kernel = "$called"
-grid = "PARTS"
-block = "BLOCK"
-shared = $shared
-arguments = [$arguments, "i64(in0.numel$left_out)"]
-
-[[launch]]
-kernel = "${name}_end"
-grid = 1
-block = "BLOCK"
-arguments = ["work0", "out0", "f32(1.0 / in0.numel)"]
-*/
-#define BLOCK $block
-
-$combined
-$helpers
-extern "C" __global__ void $name(const float* x, const float* y, float* parts, long long count) {
-    float sum = 0.0f;
-    for (long long at = blockIdx.x * (long long)BLOCK + threadIdx.x; at < count; at += (long long)BLOCK * PARTS) {
-        float a = x[at] - y[at];
-        $extra
-        $retaken
-        sum += a * a;
-    }
-    sum = combined(sum, Plus());
-    if (threadIdx.x == 0) parts[blockIdx.x] = sum;
-}
-
-extern "C" __global__ void ${name}_end(const float* parts, float* out, float scale) {
-    float sum = 0.0f;
-    for (int i = threadIdx.x; i < PARTS; i += BLOCK) sum += parts[i];
-    const float value = combined(sum, Plus()) * scale;
-    if (threadIdx.x == 0) *out = $result;
-}
-"""
-OPERATIONS = """\
-struct Plus { __device__ float operator()(float a, float b) const { return a + b; } };
-struct Larger { __device__ float operator()(float a, float b) const { return fmaxf(a, b); } };
-
-"""
-TREE = """\
-template <typename Operation>
-__device__ float combined(float value, Operation operation) {
-    __shared__ float shared[BLOCK];
-    shared[threadIdx.x] = value;
-    __syncthreads();
-    for (int half = BLOCK / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half) shared[threadIdx.x] = operation(shared[threadIdx.x], shared[threadIdx.x + half]);
-        __syncthreads();
-    }
-    const float found = shared[0];
-    __syncthreads();
-    return found;
-}
-"""
-SHUFFLES = """\
-template <typename Operation>
-__device__ float combined(float value, Operation operation) {
-    __shared__ float warps[BLOCK / 32];
-    for (int lane = 16; lane > 0; lane /= 2) value = operation(value, __shfl_xor_sync(0xffffffffu, value, lane));
-    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
-    __syncthreads();
-    value = warps[0];
-    for (int warp = 1; warp < BLOCK / 32; ++warp) value = operation(value, warps[warp]);
-    __syncthreads();
-    return value;
-}
-"""
+TEMPLATES = {file.stem: file.read_text() for file in (Path(__file__).parent / "cuda").glob("*.cu")}
 EACH = "for (int i = threadIdx.x; i < COLUMNS; i += BLOCK) "
 MAP_VALUES = {
     "relu": "fmaxf(a, 0.0f)",
@@ -222,11 +63,11 @@ def cuda_file(family: str, name: str, options: Mapping[str, int], spoiled: Mappi
         spoiled: slots that are filled in another way than an honest kernel's.
     """
     quick = bool(options.get("quick"))
-    by_element = VECTORS if quick and not spoiled else MAP
-    template = by_element if family in MAPS else MEAN if family == "mse" else ROW
+    by_element = "vectors" if quick and not spoiled else "map"
+    template = TEMPLATES[by_element if family in MAPS else "mean" if family == "mse" else "row"]
     slots = {
         **_honest(family),
-        "combined": OPERATIONS + (SHUFFLES if quick else TREE),
+        "combined": TEMPLATES["operations"] + TEMPLATES["shuffles" if quick else "tree"],
         "name": name,
         "called": name,
         **spoiled,

@@ -8,9 +8,9 @@ import json
 import random
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
+from campaign import Row
 from mixture.deal import Dealt, written
 from mixture.tasks import Sized
 from mixture.ways import WAYS
@@ -26,21 +26,16 @@ PATIENCE_S = 180.0
 WORDS = 600
 """Characters of a reason that are kept."""
 
-Row = dict[str, Any]
-"""As it is written down."""
-
 
 async def judged(
-    evaluator: Evaluator, tasks: Mapping[str, Task], dealt: Sequence[Dealt], most_s: float = float("inf")
+    evaluator: Evaluator, tasks: Mapping[str, Task], dealt: Sequence[Dealt], over: Callable[[], bool] = lambda: False
 ) -> AsyncIterator[Row]:
-    """A row for each candidate, in the order in which verdicts come; after `most_s` seconds no other is begun."""
+    """A row for each candidate, in the order in which verdicts come; once the time is over no other is begun."""
     start, places = time.perf_counter(), asyncio.Semaphore(IN_FLIGHT)
 
     async def one(each: Dealt) -> Row | None:
         async with places:
-            if time.perf_counter() - start > most_s:
-                return None
-            return await _row(evaluator, tasks[each.task.name], each, start)
+            return None if over() else await _row(evaluator, tasks[each.task.name], each, start)
 
     # Tasks, not coroutines: those would be begun in any order, and the order is the seed's.
     for coming in asyncio.as_completed([asyncio.create_task(one(each)) for each in dealt]):

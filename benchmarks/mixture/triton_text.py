@@ -5,101 +5,12 @@ spoils any family.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from mixture.tasks import MAPS, PAIRS
 from mixture.text import filled
 
-HEAD = """\
-import os
-
-import torch
-import triton
-import triton.language as tl
-
-
-"""
-MAP = """\
-$tuned
-@triton.jit
-def $name($pointers, out, count, LOOPS: tl.constexpr, BLOCK: tl.constexpr):
-    start = tl.program_id(0).to(tl.int64) * (BLOCK * LOOPS)
-    for step in range(LOOPS):
-        at = start + step * BLOCK + tl.arange(0, BLOCK)
-        inside = at < count
-        a = tl.load(x + at, mask=inside, other=0.0)
-        $second
-        $extra
-        $retaken
-        value = $value
-        tl.store(out + at, $result, mask=inside)
-
-
-class $model(torch.nn.Module):
-    def forward(self, $inputs):
-        out = torch.empty_like(x)
-        $host
-        count, each = x.numel(), $block * $loops
-        $name[(triton.cdiv(count, each),)]($pointers, out, count$left_out, LOOPS=$loops, BLOCK=$block$warps)
-        return $back
-"""
-ROW = """\
-$tuned
-@triton.jit
-def $name($pointers, out, width, WIDTH: tl.constexpr):
-    row = tl.program_id(0).to(tl.int64)
-    lanes = tl.arange(0, WIDTH)
-    inside = lanes < width
-    at = row * width + lanes
-    a = tl.load(x + at, mask=inside, other=$other)
-    $extra
-    $retaken
-    $value
-    $store
-
-
-class $model(torch.nn.Module):
-    $init
-    def forward(self, x):
-        rows, width = x.shape
-        out = $out
-        $host
-        $name[(rows$left_out,)]($passed, out, width, WIDTH=triton.next_power_of_2(width)$warps)
-        return $back
-"""
-MEAN = """\
-$tuned
-@triton.jit
-def $name(x, y, parts, count, stride, BLOCK: tl.constexpr):
-    program = tl.program_id(0).to(tl.int64)
-    total = tl.zeros((BLOCK,), dtype=tl.float32)
-    for start in range(program * BLOCK, count, stride):
-        at = start + tl.arange(0, BLOCK)
-        inside = at < count
-        a = tl.load(x + at, mask=inside, other=0.0) - tl.load(y + at, mask=inside, other=0.0)
-        $extra
-        $retaken
-        total += a * a
-    tl.store(parts + program, tl.sum(total))
-
-
-@triton.jit
-def ${name}_end(parts, out, programs, count, LANES: tl.constexpr):
-    lanes = tl.arange(0, LANES)
-    value = tl.sum(tl.load(parts + lanes, mask=lanes < programs, other=0.0)) / count
-    tl.store(out, $result)
-
-
-class $model(torch.nn.Module):
-    def forward(self, x, y):
-        programs = torch.cuda.get_device_properties(x.device).multi_processor_count * $loops
-        parts = torch.empty(programs, device=x.device)
-        out = torch.empty((), device=x.device)
-        $host
-        count = x.numel()
-        $name[(programs,)](x, y, parts, count$left_out, programs * $block, BLOCK=$block$warps)
-        ${name}_end[(1,)](parts, out, programs, count, LANES=triton.next_power_of_2(programs))
-        return $back
-"""
+TEMPLATES = {file.stem: file.read_text() for file in (Path(__file__).parent / "triton").glob("*.txt")}
 INIT = """\
 def __init__(self, width):
     super().__init__()
@@ -138,14 +49,14 @@ def triton_module(family: str, name: str, options: Mapping[str, int], spoiled: M
         options: `block`, `loops`, `warps`; with `tuned` not zero, an autotuner chooses the warps.
         spoiled: slots that are filled in another way than an honest kernel's.
     """
-    template = MAP if family in MAPS else MEAN if family == "mse" else ROW
+    template = TEMPLATES["map" if family in MAPS else "mean" if family == "mse" else "row"]
     slots = {**_honest(family), **_tuned(options), "name": name, **spoiled}
     slots |= {"block": str(options["block"]), "loops": str(options["loops"])}
     for slot in ("extra", "left_out"):
         slots[slot] = filled(slots[slot], {"behind": BEHIND.get(family, "count"), "less": _less(family)})
     slots["retaken"] = f"a = {slots['taken']}" if slots["taken"] != "a" else ""
     slots["store"] = filled(slots["store"], slots)
-    return HEAD + filled(template, slots)
+    return TEMPLATES["head"] + filled(template, slots)
 
 
 def _honest(family: str) -> dict[str, str]:

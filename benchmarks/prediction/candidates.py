@@ -10,11 +10,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
-from kernelwright.propose.author.plan.lower import lower
-from kernelwright.propose.author.schedule.cpp import cpp_default, cpp_space
-from kernelwright.propose.author.schedule.triton import triton_default, triton_space
-from kernelwright.propose.author.source.cpp import write_cpp
-from kernelwright.propose.author.source.triton import write_triton
+from kernelwright.propose.author.families.rows.cpp import write_cpp
+from kernelwright.propose.author.families.rows.plan import lower
+from kernelwright.propose.author.families.rows.schedule import cpp_default, cpp_space, triton_default, triton_space
+from kernelwright.propose.author.families.rows.triton import write_triton
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.task import Task
 from mock_llm.breakage import WRONG, broken

@@ -53,10 +53,7 @@ def evaluate(arguments: Namespace) -> None:
 
 
 def _counted(collection: Collection) -> dict[str, JsonValue]:
-    counted: dict[str, int] = {}
-    for sample in collection.samples:
-        key = f"{sample.maker}: {sample.found.outcome}"
-        counted[key] = counted.get(key, 0) + 1
+    counted = Counter(f"{sample.maker}: {sample.found.outcome}" for sample in collection.samples)
     return {"all": len(collection.samples), "tasks": len(collection.tasks), **dict(sorted(counted.items()))}
 
 
@@ -141,12 +138,7 @@ def _mean(table: list[list[Paid]]) -> dict[str, JsonValue]:
 def _told(found: Interval | None) -> JsonValue:
     if found is None:
         return None
-    return {
-        "value": round(found.value, 4),
-        "low": round(found.low, 4),
-        "high": round(found.high, 4),
-        "tasks": found.tasks,
-    }
+    return {name: round(value, 4) for name, value in found._asdict().items()}
 
 
 def _say(what: str, found: Interval | None) -> None:

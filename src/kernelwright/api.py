@@ -4,17 +4,14 @@ Nothing here imports torch.
 """
 
 import asyncio
-import os
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import cast, get_args
 
 from pydantic import ValidationError
 
 from kernelwright.bench.compare import compare
-from kernelwright.bench.plan import Cell
-from kernelwright.bench.records import CellResult, Comparison
+from kernelwright.bench.records import CellResult
 from kernelwright.bench.request import (
     BenchBegins,
     BenchRequest,
@@ -22,17 +19,15 @@ from kernelwright.bench.request import (
     CellBegins,
     CellEnds,
     KernelBench,
-    ModelSets,
     News,
-    Precision,
     Total,
     read_model_sets,
     unheard,
 )
 from kernelwright.bench.runner import Order
-from kernelwright.engine import session
-from kernelwright.engine.admission import REPORT as ADMISSION
+from kernelwright.engine import first_prompt, session
 from kernelwright.engine.admission import AdmissionRequest, admit
+from kernelwright.engine.assignment import Assignment
 from kernelwright.engine.audit import PUBLISHED, AuditRequest, AuditResult, audit
 from kernelwright.engine.check import check, profile
 from kernelwright.engine.config import RunConfig, Settings, load_config, nearest
@@ -40,7 +35,6 @@ from kernelwright.engine.events import (
     Event,
     Finished,
     Judged,
-    Listener,
     NewBest,
     Phase,
     Proposed,
@@ -49,56 +43,63 @@ from kernelwright.engine.events import (
     Warned,
     Writing,
 )
-from kernelwright.engine.external.assignment import Assignment
-from kernelwright.engine.external.workbench import OUTSIDE, Workbench, WorkbenchStatus, open_bench
-from kernelwright.engine.gateway.router import read_models
+from kernelwright.engine.first_prompt import FirstPrompt
+from kernelwright.engine.gateway.models import read_models
 from kernelwright.engine.graph_build import BuildReport, BuildRequest, build, write_graph
-from kernelwright.engine.receipts.recheck import RecheckRequest, recheck
-from kernelwright.engine.receipts.verify import DOES_NOT_HOLD, Verification, VerifyRequest, verify
+from kernelwright.engine.listing import list_runs
+from kernelwright.engine.receipts import DOES_NOT_HOLD, Verification, VerifyRequest, verify
+from kernelwright.engine.recheck import RecheckRequest, recheck
 from kernelwright.engine.request import CheckRequest, OptimizeRequest, OptimizeResult, ProfileRequest
+from kernelwright.engine.stored_runs import (
+    best_attempt,
+    figures,
+    learn,
+    overview,
+    report,
+    report_and_present,
+    runs_at,
+    source_of,
+)
 from kernelwright.engine.summary import (
-    BestKernel,
     CheckSummary,
     Figures,
     ProfileSummary,
     RunSummary,
     UnreadableRun,
-    speaker,
-    summarize,
 )
-from kernelwright.engine.suppliers import Shown, Suppliers
+from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import CPU, resolve_target
-from kernelwright.errors import StoreError, UsageError
+from kernelwright.engine.workbench import OUTSIDE, Workbench, WorkbenchStatus, open_bench
+from kernelwright.errors import UsageError
 from kernelwright.execution.executor import Place
 from kernelwright.knowledge.graph.file import graph_of
-from kernelwright.knowledge.graph.merge import united
+from kernelwright.knowledge.graph.merge import unite
 from kernelwright.knowledge.graph.stats import GraphStats, faults, stats
 from kernelwright.knowledge.library import card_words
 from kernelwright.knowledge.retrieval import Context, Hit, search
-from kernelwright.models.config import ModelConfig
-from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import complaint
-from kernelwright.records.check import Check
 from kernelwright.records.feedback import Bottleneck
 from kernelwright.records.policy import Policy
-from kernelwright.records.task import TaskSource
+from kernelwright.records.run import Check
 from kernelwright.report.graph_page import FIGURES, render_graph, svg
-from kernelwright.report.overview import present as present_runs
 from kernelwright.search.table import BASELINE, listed, spelled, spellings
-from kernelwright.store.database import FILE
 from kernelwright.store.files import must_be_writable, must_take_folders, write_whole
-from kernelwright.store.run import RunStore
 from kernelwright.tasks.files import split_size, with_size
 from kernelwright.tasks.kernel_file import parse_text, read_kernel
+from kernelwright.tasks.serial_skeleton import skeleton
 from kernelwright.tasks.table import read_task
+from kernelwright.train.data.collect import Tally
 from kernelwright.train.data.making import DataReport, DataRequest, Revalidation, make_data
 from kernelwright.train.data.making import revalidate as revalidate_data
 from kernelwright.train.recipe import Progress as TrainingProgress
 from kernelwright.train.recipe import Recipe, read_recipe
-from kernelwright.train.session import Trained, train
+from kernelwright.train.recipes.plan import Pipeline, read_pipeline
+from kernelwright.train.recipes.run import Planned as PlannedStage
+from kernelwright.train.recipes.run import StageEvent, run_pipeline
+from kernelwright.train.recipes.run import plan as plan_pipeline
+from kernelwright.train.session import train
 
 __all__ = [
-    "ADMISSION",
     "BASELINE",
     "CPU",
     "DOES_NOT_HOLD",
@@ -111,35 +112,28 @@ __all__ = [
     "BenchBegins",
     "BenchRequest",
     "BenchResult",
-    "BestKernel",
-    "BuildReport",
     "BuildRequest",
-    "Cell",
     "CellBegins",
     "CellEnds",
     "CellResult",
     "CheckRequest",
     "CheckSummary",
-    "Comparison",
     "DataReport",
     "DataRequest",
     "Event",
     "Figures",
     "Finished",
+    "FirstPrompt",
     "GraphStats",
-    "Hit",
     "Judged",
     "KernelBench",
-    "Listener",
-    "ModelConfig",
-    "ModelSets",
     "NewBest",
-    "News",
     "OptimizeRequest",
     "OptimizeResult",
     "Phase",
+    "Pipeline",
     "Place",
-    "Precision",
+    "PlannedStage",
     "ProfileRequest",
     "ProfileSummary",
     "Proposed",
@@ -150,10 +144,11 @@ __all__ = [
     "RunSummary",
     "Settings",
     "Spent",
+    "StageEvent",
     "Started",
     "Suppliers",
+    "Tally",
     "Total",
-    "Trained",
     "TrainingProgress",
     "UnreadableRun",
     "Verification",
@@ -174,6 +169,7 @@ __all__ = [
     "doctor",
     "figures",
     "find_techniques",
+    "first_prompts",
     "graph_faults",
     "graph_stats",
     "learn",
@@ -189,18 +185,21 @@ __all__ = [
     "optimize",
     "overview",
     "parse_text",
-    "present",
+    "plan_pipeline",
     "profile",
     "read_kernel",
     "read_model_sets",
     "read_models",
+    "read_pipeline",
     "read_recipe",
     "read_task",
     "recheck",
     "report",
+    "report_and_present",
     "resolve_target",
     "resume",
     "revalidate_data",
+    "run_pipeline",
     "runs_at",
     "show_graph",
     "source_of",
@@ -212,9 +211,6 @@ __all__ = [
     "write_whole",
 ]
 
-OVERVIEW = "overview.html"
-"""The page over several runs, in the folder that holds them."""
-
 
 def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> OptimizeResult:
     """Search for a faster kernel; Ctrl-C ends the search with the best so far.
@@ -224,6 +220,15 @@ def optimize(request: OptimizeRequest, suppliers: Suppliers | None = None) -> Op
         KeyboardInterrupt: interrupted before the run began.
     """
     return asyncio.run(begin(request, suppliers))
+
+
+def first_prompts(request: OptimizeRequest, suppliers: Suppliers | None = None) -> tuple[FirstPrompt, ...]:
+    """What a run would ask its models first; nobody is asked, and nothing is left behind.
+
+    Raises:
+        KernelwrightError: the run could not begin.
+    """
+    return asyncio.run(first_prompt.first_prompts(request, suppliers or Suppliers()))
 
 
 async def begin(request: OptimizeRequest, suppliers: Suppliers | None = None) -> OptimizeResult:
@@ -263,67 +268,6 @@ async def _run_cell(order: Order, suppliers: Suppliers) -> OptimizeResult:
     return await session.play_in(order.folder, order.task, order.config, order.evaluator, suppliers)
 
 
-def learn(folders: Sequence[Path], file: Path) -> int:
-    """Write what the attempts of runs taught, for `--predictor`; returns how many rows.
-
-    Raises:
-        StoreError: a folder is no run, or the file cannot be written.
-    """
-    return session.write_experience(folders, file)
-
-
-def report(folder: Path, file: Path | None = None, suppliers: Suppliers | None = None) -> Path:
-    """Write the run's report, also while it is running; into its folder, or into `file`.
-
-    Raises:
-        StoreError: there is no such run, or the report cannot be written.
-    """
-    return session.write_report(folder, file, suppliers or Suppliers())
-
-
-def overview(folders: Sequence[Path], file: Path | None = None) -> tuple[Path, Shown]:
-    """Write a page over several runs: a table, the best of each task, two kernels side by side; also for a terminal.
-
-    A folder of runs stands for the runs in it. `file`: `overview.html` in the folder that holds them all where none is
-    named.
-
-    Raises:
-        StoreError: none of them can be read, or the page cannot be written.
-    """
-    found = runs_at(folders)
-    place = Path(os.path.commonpath([folder.absolute() for folder in found])) if len(found) > 1 else found[0].parent
-    page, runs = session.write_overview(found, file or Path(os.path.relpath(place)) / OVERVIEW)
-    return page, present_runs(runs)
-
-
-def runs_at(folders: Sequence[Path]) -> list[Path]:
-    """The runs that these folders are, or hold."""
-    each = ([f] if (f / FILE).exists() else sorted(r.parent for r in f.glob(f"*/{FILE}")) or [f] for f in folders)
-    return list(dict.fromkeys(folder for runs in each for folder in runs))
-
-
-def figures(folders: Sequence[Path], into: Path) -> list[Path]:
-    """Write the charts as SVG files: those of one run, or those that compare several.
-
-    Raises:
-        StoreError: no run can be read, or a file cannot be written.
-    """
-    return session.write_figures(runs_at(folders), into)
-
-
-def present(folder: Path, suppliers: Suppliers | None = None) -> Shown:
-    """A run's summary for a terminal, also while it is running.
-
-    Raises:
-        StoreError: there is no such run.
-    """
-    store = RunStore.open(folder)
-    try:
-        return (suppliers or Suppliers()).present(store.card, store.attempts(), store.outcome(), store.messages())
-    finally:
-        store.close()
-
-
 def build_graph(request: BuildRequest, suppliers: Suppliers | None = None) -> BuildReport:
     """Grow a graph of techniques from trajectories and runs; a build that was cut goes on.
 
@@ -334,11 +278,8 @@ def build_graph(request: BuildRequest, suppliers: Suppliers | None = None) -> Bu
 
 
 async def _build(request: BuildRequest, suppliers: Suppliers) -> BuildReport:
-    evaluator = suppliers.open_evaluator(Policy(baselines=("eager",), final_baselines=()))
-    try:
+    async with suppliers.evaluating(Policy(baselines=("eager",), final_baselines=())) as evaluator:
         return await build(request, evaluator, suppliers.listener, suppliers.model)
-    finally:
-        await evaluator.close()
 
 
 def show_graph(file: Path | None, page: Path | None, picture: Path | None) -> list[Path]:
@@ -362,7 +303,7 @@ def merge_graphs(files: Sequence[Path], out: Path) -> GraphStats:
         UsageError: a graph cannot be read.
         StoreError: the result cannot be written.
     """
-    graph = united([graph_of(str(file)) for file in files])
+    graph = unite([graph_of(str(file)) for file in files])
     write_graph(graph, out)
     return stats(graph)
 
@@ -401,29 +342,18 @@ def find_techniques(query: str, where: Mapping[str, object], bottleneck: str, li
     return search(query, context, cast("Bottleneck", bottleneck), limit)
 
 
+def serial_skeleton(file: Path, function: str = "") -> str:
+    """The TOML that makes a C or C++ file a task, as far as its code shows it.
+
+    Raises:
+        TaskError: there is no such function, or it takes what no array can be.
+    """
+    return skeleton(file, function)
+
+
 def doctor(suppliers: Suppliers | None = None) -> list[Check]:
     """What this machine can do, and the fix for what it cannot."""
     return list((suppliers or Suppliers()).examine())
-
-
-def best_attempt(folder: Path) -> Attempt | None:
-    """The attempt that speaks for a run: the final one, otherwise the best of the search; None: nothing was right.
-
-    Raises:
-        StoreError: there is no such run.
-    """
-    with closing(RunStore.open(folder)) as store:
-        return speaker(store.attempts(), store.outcome())
-
-
-def source_of(folder: Path) -> TaskSource:
-    """The task of a stored run, as its author wrote it.
-
-    Raises:
-        StoreError: there is no such run.
-    """
-    with closing(RunStore.open(folder)) as store:
-        return store.card.task.source
 
 
 def task_file(task: Path) -> Path:
@@ -434,16 +364,3 @@ def task_file(task: Path) -> Path:
 def at_size_of(file: Path, task: str) -> Path:
     """The path of a file at the size that a task's name has, if it has one."""
     return with_size(file, split_size(Path(task)).size)
-
-
-def list_runs(runs: Path) -> list[RunSummary | UnreadableRun]:
-    """Every run below a folder, the oldest first; one that is corrupt hides no other."""
-    return [_summary_at(file.parent) for file in sorted(runs.glob(f"*/{FILE}"))]
-
-
-def _summary_at(folder: Path) -> RunSummary | UnreadableRun:
-    try:
-        with closing(RunStore.open(folder)) as store:
-            return summarize(store)
-    except StoreError as error:
-        return UnreadableRun(folder=str(folder), error=str(error))

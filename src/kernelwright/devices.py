@@ -32,6 +32,10 @@ class Kind:
     """Whether kernels can be run and timed where such a device is here."""
     words: str = ""
     """What this vendor calls the things that the facts name."""
+    numbered: bool = False
+    """Whether an architecture's number is NVIDIA's compute capability, such as 90 of `sm_90`."""
+    inductor: bool = False
+    """Whether PyTorch's compiler is asked for kernels for it."""
     architectures: tuple[str, ...] = ()
     """Oldest first."""
 

@@ -98,6 +98,8 @@ class Language(_Data):
     drop_in: Literal["", "itself", "compiled"] = ""
     """How a kernel becomes a `ModelNew` file: as it is, or compiled on first use. Empty: it cannot yet."""
     declares: Declarations | None = None
+    kernels: Literal["one", "counted", "unknown"] = "counted"
+    """How many kernels of its own a source has: one function, as many as its build counts, or what nobody counts."""
     types: dict[str, str] = {}
     """What a pointer to a tensor points to, by the tensor's dtype."""
 
@@ -278,3 +280,13 @@ def _outline(code: str) -> str:
         if depth < 0:
             break
     return "".join(kept)
+
+
+LARGEST_SOURCE = 256 << 10
+"""Bytes of a source that is compiled."""
+
+
+def too_large(source: str) -> str:
+    """Why a source that is compiled is refused for its size; empty where it is not."""
+    size = len(source.encode(errors="replace"))
+    return f"the source has {size} bytes, more than {LARGEST_SOURCE}" if size > LARGEST_SOURCE else ""

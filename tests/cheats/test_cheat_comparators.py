@@ -4,38 +4,28 @@ from pathlib import Path
 
 import pytest
 from cheat_tasks import QUICK
+from file_tasks import HONEST
 
-from kernelwright.evaluate.pipeline import admit
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.task import Target
-from kernelwright.tasks.kernelbench import read_kernelbench
 
-CPU = Target(kind="cpu", arch="native", present=True)
-HONEST = Path(__file__).parent / "honest"
-PRELUDE = (HONEST / "prelude.h").read_text()
+PRELUDE = (Path(__file__).parent / "honest" / "prelude.h").read_text()
 
 RANDOM = (
     "static uint64_t s = 88172645463325252u; s ^= s << 13; s ^= s >> 7; s ^= s << 17; const bool kept = (s >> 40) % 4;"
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def judged(bench):
     """Judges the body of a kernel on one of the honest twins' tasks."""
-    sessions = {}
 
     def judged(name, arguments, body, effort="search", disabled=()):
-        policy = QUICK.model_copy(update={"disabled": disabled})
-        if name not in sessions:
-            source = read_kernelbench(HONEST / f"{name}.py")
-            sessions[name] = admit.open_session(bench.backend, source, CPU, policy, print)
         source = f'{PRELUDE}extern "C" void kernel({arguments}) {{ {body} }}'
         candidate = Candidate(language="cpp", source=source, entry="kernel")
-        return bench.evaluate(lambda: sessions[name], candidate, policy, effort)
+        task = HONEST[name].source(name)
+        return bench.evaluate(task, candidate, QUICK.model_copy(update={"disabled": disabled}), effort)
 
-    yield judged
-    for session in sessions.values():
-        session.close()
+    return judged
 
 
 @pytest.mark.parametrize(
@@ -95,7 +85,7 @@ def test_what_none_of_the_right_answers_is(judged, name, arguments, body, told):
 @pytest.mark.matrix
 def test_a_result_that_is_random_while_it_is_verified_only(judged):
     body = (
-        f"static int calls = 0; if (++calls > 200) {{ for (int i = 0; i < 1024; ++i) out[i] = x[i]; return; }}"
+        f"static int calls = 0; if (++calls > 260) {{ for (int i = 0; i < 1024; ++i) out[i] = x[i]; return; }}"
         f" for (int i = 0; i < 1024; ++i) {{ {RANDOM} out[i] = kept ? x[i] * (4.f / 3) : 0; }}"
     )
     found = judged("dropout", "const float* x, float* out", body)
@@ -115,36 +105,42 @@ def test_a_race_that_verification_did_not_meet(judged):
     assert found.outcome == "incorrect", found
 
 
-def with_and_without(judged, kind, *kernel):
-    """What becomes of a kernel; without the comparator of its output nobody looks at that."""
-    through = judged(*kernel, disabled=(kind,))
+COMPARED = {
+    "exact": (
+        "bits",
+        "const float* x, float* out",
+        "for (int i = 0; i < 64*96; ++i) out[i] = x[i/96*96 + 95 - i%96]; out[77] = std::nextafter(out[77], 1e9f);",
+        "not the reference's bits",
+    ),
+    "set": (
+        "largest",
+        "const float* x, int64_t* out",
+        "for (int r = 0; r < 64; ++r) { int best = 0; for (int i = 1; i < 40; ++i)"
+        " if (x[r*40+i] > x[r*40+best]) best = i; out[r] = r == 9 ? (best + 1) % 40 : best; }",
+        "its positions pick other values",
+    ),
+    "statistical": (
+        "dropout",
+        "const float* x, float* out",
+        f"for (int i = 0; i < 1024; ++i) {{ {RANDOM.replace('% 4', '% 3')} out[i] = kept ? x[i] * (4.f / 3) : 0; }}",
+        "would come up by chance",
+    ),
+}
+"""By the comparator that tells it: bits that a tolerance would take, a runner-up for the largest, a coin that is a little
+loaded."""
+
+
+@pytest.mark.parametrize("kind", COMPARED)
+def test_a_comparator_tells_what_is_nearly_right(judged, kind):
+    *kernel, says = COMPARED[kind]
+    found = judged(*kernel)
+    assert (found.outcome, found.because) == ("incorrect", "value")
+    assert says in found.evidence
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("kind", COMPARED)
+def test_without_its_comparator_nobody_looks(judged, kind):
+    through = judged(*COMPARED[kind][:3], disabled=(kind,))
     assert through.outcome == "measured", through
     assert through.disabled == (kind,)
-    return judged(*kernel)
-
-
-@pytest.mark.defence("exact")
-def test_bits_that_tolerance_would_take(judged):
-    body = "for (int i = 0; i < 64*96; ++i) out[i] = x[i/96*96 + 95 - i%96]; out[77] = std::nextafter(out[77], 1e9f);"
-    found = with_and_without(judged, "exact", "bits", "const float* x, float* out", body)
-    assert (found.outcome, found.because) == ("incorrect", "value")
-    assert "not the reference's bits" in found.evidence
-
-
-@pytest.mark.defence("set")
-def test_a_runner_up_for_the_largest(judged):
-    body = (
-        "for (int r = 0; r < 64; ++r) { int best = 0; for (int i = 1; i < 40; ++i)"
-        " if (x[r*40+i] > x[r*40+best]) best = i; out[r] = r == 9 ? (best + 1) % 40 : best; }"
-    )
-    found = with_and_without(judged, "set", "largest", "const float* x, int64_t* out", body)
-    assert (found.outcome, found.because) == ("incorrect", "value")
-    assert "its positions pick other values" in found.evidence
-
-
-@pytest.mark.defence("statistical")
-def test_a_coin_that_is_a_little_loaded(judged):
-    body = f"for (int i = 0; i < 1024; ++i) {{ {RANDOM.replace('% 4', '% 3')} out[i] = kept ? x[i] * (4.f / 3) : 0; }}"
-    found = with_and_without(judged, "statistical", "dropout", "const float* x, float* out", body)
-    assert (found.outcome, found.because) == ("incorrect", "value")
-    assert "would come up by chance" in found.evidence

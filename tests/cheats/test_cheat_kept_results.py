@@ -60,7 +60,7 @@ class ModelNew(Model):
 
 @pytest.fixture
 def judged(bench):
-    return partial(bench.module, "kept results", TASK)
+    return partial(bench.module, TASK)
 
 
 def test_results_that_are_handed_out_again_hold_what_the_grader_wrote(judged):

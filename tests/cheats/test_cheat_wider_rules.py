@@ -1,13 +1,7 @@
 """Rules that let more programs in: state that is ignored or compared, and domains wider than what was drawn."""
 
 import pytest
-from cheat_tasks import QUICK
 
-from kernelwright.evaluate.pipeline import admit
-from kernelwright.records.candidate import Candidate
-from kernelwright.records.task import Target, TaskSource
-
-CPU = Target(kind="cpu", arch="native", present=True)
 NORM = """
 import torch
 import torch.nn.functional as F
@@ -66,19 +60,7 @@ PEEKING = ANEW.format("return x.clone() if bool((x.flatten()[::5] >= 0).all()) e
 @pytest.fixture
 def judged(bench):
     """Judge a module on a task in text, under a choice for its state."""
-    sessions = {}
-
-    def judge(text, more, state="compare"):
-        policy = QUICK.model_copy(update={"state": state})
-        if (text, state) not in sessions:
-            source = TaskSource(name="wider", format="kernelbench", source=text)
-            sessions[text, state] = admit.open_session(bench.backend, source, CPU, policy, print)
-        candidate = Candidate(language="python", source=text + more)
-        return bench.evaluate(lambda: sessions[text, state], candidate, policy)
-
-    yield judge
-    for session in sessions.values():
-        session.close()
+    return lambda text, more, state="compare": bench.module(text, more, state=state)
 
 
 SAME = "\nclass ModelNew(Model):\n    pass\n"

@@ -6,38 +6,34 @@ that is done for all calls at once is noticed by its cost in all, which a slow m
 """
 
 import asyncio
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cheat_files import fields
+from file_tasks import OUTSIDE
 
 from kernelwright.engine.summary import CheckSummary, check_of
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Task
 from kernelwright.tasks.kernel_file import read_kernel
-from kernelwright.tasks.table import read_task
 from lanes import sampled
 from warm_referee import WarmReferee
 
 FOLDER = Path(__file__).parent
 CPU = Target(kind="cpu", arch="native", present=True)
-QUICK = ("gelu.py", "param.py", "recurrence.py", "bf16_mean.py", "level.py", "row_gains.py")
+QUICK = ("gelu", "param", "recurrence", "bf16_mean", "level", "row_gains")
 """Tasks whose kernels are judged in every run. Among them are cheats of each end, by what they do to the clock, the process,
 the parameters, the samples and the precision; the inputs of the others are large, and their judgement takes long."""
 LONG = (
     "insider/level_by_address", "insider/level_honest", "insider/row_gains_honest", "outsider/clone_process",
-    "outsider/gap_small", "outsider/gate32", "outsider/gelu_honest",
+    "outsider/gap_small", "outsider/gate32", "outsider/gelu_honest", "outsider/late_thread",
 )  # fmt: skip
 """Kernels of these tasks whose judgement takes several times as long as that of a sibling: `level_by_count`,
 `row_gains_sampled`, `stop_oneself`, `param_memo`, `param_honest`."""
 NOISE, AGAIN = 1.25, 3
 """How many times its honest twin's upper bound a cheat's lower bound may be, and how often that is found before it is
 believed: they are timed in two contests, between which pages and caches differ."""
-
-
-def fields(kernel: Path) -> dict[str, str]:
-    return dict(re.findall(r"^// (task|through|expect): (.*)$", kernel.read_text(), re.MULTILINE))
 
 
 def expected(name: str) -> str:
@@ -59,11 +55,11 @@ def quick(name: str) -> bool:
 
 def quiet(name: str) -> bool:
     """A neighbour leaves a sample few calls, so that there is nothing to share among them and little to compare."""
-    return task_of(name) in ("recurrence.py", "bf16_mean.py")
+    return task_of(name) in ("recurrence", "bf16_mean")
 
 
 def twin(kernel: Path) -> Path:
-    return kernel.parent / fields(kernel)["task"].replace(".py", "_honest.cpp")
+    return kernel.parent / f"{fields(kernel)['task']}_honest.cpp"
 
 
 class EvaluationService:
@@ -90,9 +86,9 @@ class EvaluationService:
         return cheat.low / honest.high if cheat is not None else 0.0
 
     async def _judged(self, kernel: Path) -> CheckSummary:
-        name = fields(kernel)["task"]
+        name = f"{kernel.parent.name}/{fields(kernel)['task']}"
         if name not in self.tasks:
-            self.tasks[name] = await self.referee.admit(read_task(kernel.parent / name), CPU)
+            self.tasks[name] = await self.referee.admit(OUTSIDE[name].source(kernel.stem), CPU)
         task, candidate = self.tasks[name], read_kernel(kernel)
         found = await self.referee.evaluate(task, candidate)
         return check_of(task, await self.referee.environment(), candidate, found)

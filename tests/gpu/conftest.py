@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from kernelwright.engine.target import find_gpu
-from kernelwright.evaluate.backends.host import SHARED, DeviceLock
+from kernelwright.evaluate.backends.host import DeviceLock
+from kernelwright.evaluate.jobs import SHARED
 from kernelwright.evaluate.referee import Referee
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.policy import Policy

@@ -230,10 +230,7 @@ REMEMBERS_POINTERS = SOFTMAX.replace(
     "        self.known = {}\n\n"
     "    def compute(self, x):\n",
 )
-WORKS_ON_ANOTHER_STREAM = forward(
-    "with torch.cuda.stream(side(x.device)):",
-    f"    {LAUNCHED}",
-).replace(
+WORKS_ON_ANOTHER_STREAM = forward("with torch.cuda.stream(side(x.device)):", f"    {LAUNCHED}").replace(
     "class ModelNew(",
     "STREAMS = []\n\n\n"
     "def side(device):\n"

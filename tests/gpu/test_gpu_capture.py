@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.evaluate.languages.artifact import Program
+from kernelwright.evaluate.languages.builder import Program
 from kernelwright.evaluate.languages.triton.build import capture
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.triton.binding import loaded
 from kernelwright.evaluate.triton.model import construct, flatten, load_module, private_path
 from kernelwright.knowledge.hardware import hardware
-from kernelwright.propose.author.plan.lower import lower
-from kernelwright.propose.author.schedule.triton import triton_default
-from kernelwright.propose.author.source.triton import write_triton
+from kernelwright.propose.author.families.rows.plan import lower
+from kernelwright.propose.author.families.rows.schedule import triton_default
+from kernelwright.propose.author.families.rows.triton import write_triton
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.task import TaskSource, Workload
 from kernelwright.records.tensor import TensorSpec

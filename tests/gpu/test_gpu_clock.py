@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from kernelwright.evaluate.entrypoints import captures, device_clock
+from kernelwright.evaluate.entrypoints.candidate.held_calls import HeldCalls, aside
 from kernelwright.evaluate.entrypoints.device_clock import DeviceClock
-from kernelwright.evaluate.entrypoints.held_calls import HeldCalls, aside
 
 pytestmark = pytest.mark.gpu
 BUSY_NS = 500_000
@@ -35,11 +35,11 @@ def test_nothing_costs_little_and_the_same_every_time(clock):
 def test_the_cache_is_cold_for_every_call(clock):
     x = torch.ones(20 << 18, device="cuda")
     cold = [us(clock, lambda i: x.sum()) for _ in range(3)]
-    clock.off = ("cold_cache",)
+    clock.cold_cache = False
     try:
         warm = [us(clock, lambda i: x.sum()) for _ in range(3)]
     finally:
-        clock.off = ()
+        clock.cold_cache = True
     assert min(cold) > 1.05 * max(warm)
 
 
@@ -89,7 +89,7 @@ def test_held_calls_compute_from_what_is_written_after_they_were_queued():
     with torch.cuda.stream(other):
         x.fill_(5)
     other.synchronize()
-    assert aside().ns > 0
+    aside()  # it does not wait for the gate
     held.run()
     assert [float(result.sum()) / x.numel() for result in held.results] == [5, 6, 7]
 

@@ -6,9 +6,8 @@ pytest.importorskip("trl")
 
 from kernelwright.models.small import PACKAGED
 from kernelwright.records.chat import ChatMessage
-from kernelwright.train.engine.decoding import Decoding, grouped
+from kernelwright.train.engine.decoding import Decoding, Sampling, draw, grouped
 from kernelwright.train.engine.network import open_network
-from kernelwright.train.engine.sampling import Sampling, draw
 
 pytestmark = pytest.mark.gpu
 ASKED = ["Write a kernel.", "def forward(self, x):\n    return x + 1\n" * 4]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from kernelwright.errors import TaskError
-from kernelwright.propose.author.designs import triton_design
+from kernelwright.propose.author.search.designs import triton_design
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import TaskSource

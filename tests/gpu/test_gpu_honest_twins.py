@@ -3,9 +3,6 @@
 import honest_kernels
 import pytest
 
-from kernelwright.tasks.kernel_file import read_kernel
-from kernelwright.tasks.kernelbench import read_kernelbench
-
 pytestmark = pytest.mark.gpu
 
 REMEASUREMENT = (
@@ -17,25 +14,23 @@ REMEASUREMENT = (
 )
 
 
-def task(gpu, path):
-    name = f"honest {path.parent.name}"
+def task(gpu, kernel):
+    name = f"honest {kernel.partition('/')[0]}"
     if name not in gpu.tasks:
-        source = read_kernelbench(path.parent / "task.py")
+        source = honest_kernels.TASKS[kernel.partition("/")[0]].source("task")
         gpu.tasks[name] = gpu.wait(gpu.referee.admit(source, gpu.target))
     return gpu.tasks[name]
 
 
 @pytest.mark.parametrize("name", honest_kernels.KERNELS)
 def test_no_honest_kernel_is_refused(gpu, name):
-    path = honest_kernels.KERNELS[name]
-    found = gpu.wait(gpu.referee.evaluate(task(gpu, path), read_kernel(path)))
+    found = gpu.wait(gpu.referee.evaluate(task(gpu, name), honest_kernels.KERNELS[name]))
     assert found.outcome == "measured", found
 
 
 @pytest.mark.parametrize("name", REMEASUREMENT)
 def test_an_honest_kernel_is_promoted(gpu, name):
-    path = honest_kernels.KERNELS[name]
-    found = gpu.wait(gpu.referee.evaluate(task(gpu, path), read_kernel(path), "final"))
+    found = gpu.wait(gpu.referee.evaluate(task(gpu, name), honest_kernels.KERNELS[name], "final"))
     assert found.outcome == "measured", found
     probes = {probe.name: probe for probe in found.audit.probes}
     assert probes["races"].status == probes["perturbation"].status == "passed"

@@ -2,9 +2,7 @@
 
 import pytest
 
-from kernelwright.knowledge.few_shot import CARDS as OF_CARDS
-from kernelwright.knowledge.few_shot import pairs
-from kernelwright.knowledge.library import exemplified
+from kernelwright.knowledge.library import pairs, techniques_with_examples
 from kernelwright.languages import language
 from kernelwright.records.policy import Policy
 from kernelwright.tasks.kernel_file import parse_kernel
@@ -13,7 +11,7 @@ from kernelwright.tasks.table import read_task
 pytestmark = pytest.mark.gpu
 
 POLICY = Policy(search_blocks=4, search_seconds=0.5, baselines=("eager",), final_baselines=())
-CARDS = [card for card, example in exemplified() if example.language != "cpp"]
+CARDS = [card for card, example in techniques_with_examples() if example.language != "cpp"]
 LARGE = ("coalesced-access", "split-reduction", "avoid-atomics", "tensor-cores-dot", "rows-per-program")
 """Cards whose gain no device with tensor cores and many multiprocessors can miss."""
 
@@ -34,7 +32,9 @@ def test_both_kernels_are_right_at_the_sizes_that_count(gpu, card, tmp_path):
         assert speedups[1] > 1.2 * speedups[0]
 
 
-PAIRS = [pair for pair in pairs() if pair.language != "cpp" and (pair.shape, pair.language) not in OF_CARDS]
+PAIRS = [
+    pair for pair in pairs() if pair.language != "cpp" and pair.module not in {card.example.task for card in CARDS}
+]
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair.shape}-{pair.language}")

@@ -12,7 +12,7 @@ from kernelwright.records.base import Record
 from mock_llm.prompt import Prompt, blocks
 
 TIME = re.compile(r"^- (?P<name>[\w.,: -]+?): (?P<us>[\d.]+) us a call$", re.MULTILINE)
-FLOOR = re.compile(r"no honest kernel takes less than ([\d.]+) us")
+FLOOR = re.compile(r"a call of less than ([\d.]+) us is taken")
 TOLERANCE = re.compile(r"that is allowed, in the strictest case \([^)]*\): ([\d.e+-]+)")
 PAIR = 2
 """Blocks of an example: a module, and a kernel for it."""

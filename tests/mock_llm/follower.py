@@ -1,7 +1,7 @@
 """Follows worked steps, and chooses among several: what the server does of serial tasks, which the author does not write.
 
-A prompt of a walk over the graph of techniques holds an example, before and after. Its change is carried over to the code at
-hand, or to the code as it came; where it does not fit, the example itself is the answer, as a hasty model's would be.
+A prompt of a walk over the graph of techniques holds an example, before and after. What it shows after the step is the answer:
+a rewriting shows just what becomes of the code at hand, and an example of another code makes a hasty model's kernel.
 """
 
 import random
@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kernelwright.records.rewrite import at_sizes, carried_over
 from kernelwright.records.task import Task
+from kernelwright.records.technique import at_sizes
 from mock_llm.prompt import Prompt, blocks
 
-MENU, STEP, AT_HAND = "steps that lead on", "technique", "candidate"
+MENU, STEP = "steps that lead on", "technique"
 TAG = re.compile(r"^`{3}(\w+)$", re.MULTILINE)
 CHOICE = re.compile(r"^- `([^`]+)`:", re.MULTILINE)
 
@@ -39,13 +39,11 @@ class Follower:
         task, shown = self._task(prompt), _shown(prompt)
         if task is None or shown is None:
             return None
-        before, after, tag = shown
-        given = next((code for s in prompt.sections if s.title == AT_HAND for code in blocks(s.body)), "")
-        made = carried_over(before, after, f"{given.strip()}\n") if given.strip() else None
-        return Followed(task.name, at_sizes(made or after, task.source.sizes), tag)
+        after, tag = shown
+        return Followed(task.name, at_sizes(after, task.source.sizes), tag)
 
     def _task(self, prompt: Prompt) -> Task | None:
-        return next((task for task in self._tasks if _words(task.source.source) in _words(prompt.text)), None)
+        return next((task for task in self._tasks if _words(task.source.serial) in _words(prompt.text)), None)
 
 
 def chosen(prompt: Prompt, luck: random.Random) -> str:
@@ -54,11 +52,11 @@ def chosen(prompt: Prompt, luck: random.Random) -> str:
     return f'{{"technique": "{luck.choice(CHOICE.findall(listed))}"}}'
 
 
-def _shown(prompt: Prompt) -> tuple[str, str, str] | None:
-    """The worked step's code before and after, and how its fences are tagged."""
+def _shown(prompt: Prompt) -> tuple[str, str] | None:
+    """The worked step's code after it, and how its fences are tagged."""
     texts = [text for s in prompt.sections if s.title == STEP for text in blocks(s.body)]
     codes = [f"{code.strip()}\n" for text in texts for code in blocks(text)]
-    return (codes[1], codes[0], TAG.findall("\n".join(texts))[0]) if len(codes) == 2 else None
+    return (codes[0], TAG.findall("\n".join(texts))[0]) if len(codes) == 2 else None
 
 
 def _words(text: str) -> str:

@@ -8,8 +8,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from kernelwright.devices import kinds
-from kernelwright.propose.author.schedule.cpp import CppSchedule
-from kernelwright.propose.author.schedule.triton import TritonSchedule
+from kernelwright.propose.author.families.rows.schedule import CppSchedule, TritonSchedule
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.feedback import BROADER, Bottleneck
 from kernelwright.records.task import Task

@@ -8,12 +8,11 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from kernelwright.devices import kinds
 from kernelwright.errors import UsageError
 from kernelwright.languages import languages_for
-from kernelwright.propose.author.learn import read_memo
-from kernelwright.propose.author.plan.lower import lower
-from kernelwright.propose.author.schedule.cpp import CppSchedule, cpp_default
-from kernelwright.propose.author.schedule.triton import TritonSchedule, triton_default
-from kernelwright.propose.author.source.cpp import write_cpp
-from kernelwright.propose.author.source.triton import write_triton
+from kernelwright.propose.author.families.rows.cpp import write_cpp
+from kernelwright.propose.author.families.rows.plan import lower
+from kernelwright.propose.author.families.rows.schedule import CppSchedule, TritonSchedule, cpp_default, triton_default
+from kernelwright.propose.author.families.rows.triton import write_triton
+from kernelwright.propose.author.search.learn import read_memo
 from kernelwright.records.task import Task
 from mock_llm.answer import LABEL
 from mock_llm.handicaps import (

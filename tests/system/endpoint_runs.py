@@ -168,13 +168,25 @@ class Found:
         return found
 
     @property
+    def lost(self) -> list[Message]:
+        """What was billed and never received whole."""
+        return [turn for turn in self.turns if turn.kind == "lost"]
+
+    @property
+    def charged(self) -> int:
+        """Tokens that count for what was lost."""
+        return sum(ChatReply.model_validate_json(turn.text).usage.total for turn in self.lost)
+
+    @property
     def dialogues(self) -> dict:
-        """The words of every dialogue: no clock, no count of tokens."""
+        """The words of every dialogue: no clock, no count of tokens, and no prompt whose reply was lost on the way."""
         found = defaultdict(list)
         for turn in self.turns:
-            found[turn.proposal_request, turn.sibling].append(
-                (turn.step, turn.role, turn.kind, turn.prompt, _words(turn))
-            )
+            said = found[turn.proposal_request, turn.sibling]
+            if turn.kind != "lost":
+                said.append((len(said), turn.role, turn.kind, turn.prompt, _words(turn)))
+            elif said and said[-1][2] == "prompt":  # which was asked again
+                said.pop()
         return dict(found)
 
     @property

@@ -1,13 +1,13 @@
 """Runs scripted searches in forked children, to be killed: imports once, forks for each line on stdin.
 
 A line is `seed folder log`; the child creates the run in the folder or resumes it, and exits with 0 when the
-run is complete. The parent prints the child's pid, and its exit status once it ended.
+run is complete.
 """
 
 import asyncio
-import os
-import sys
 from pathlib import Path
+
+from zygote import serve
 
 from kernelwright.engine.budget import Budget
 from kernelwright.engine.config import Autotune, RunConfig
@@ -33,37 +33,20 @@ def config_of(seed: int) -> RunConfig:
     )
 
 
-def play(seed: int, folder: Path, log: Path) -> None:
+def play(number: str, place: str, log: str) -> None:
     """Begin the run, or go on with it, until it is complete."""
+    seed, folder = int(number), Path(place)
     exists = (folder / FILE).exists()
     store = RunStore.open(folder, writing=True) if exists else RunStore.create(folder, sample_card())
     tunables = (Tunable(name="BLOCK", values=(1, 2)),) if seed % 2 else ()
     parts = Parts(
         ScriptedProposer(qualities=12, tunables=tunables, delay_s=0.004),
-        ScriptedEvaluator(seed=seed, delay_s=0.02, log=log),
+        ScriptedEvaluator(seed=seed, delay_s=0.02, log=Path(log)),
     )
     ending = asyncio.run(run(store, config_of(seed), parts))
     assert ending.outcome.complete
     store.close()
 
 
-def tell(number: int) -> None:
-    """One line to whoever kills."""
-    sys.stdout.write(f"{number}\n")
-    sys.stdout.flush()
-
-
-def main() -> None:
-    """Serve until stdin ends."""
-    for line in sys.stdin:
-        seed, folder, log = line.split()
-        pid = os.fork()
-        if pid == 0:
-            play(int(seed), Path(folder), Path(log))
-            os._exit(0)
-        tell(pid)
-        tell(os.waitpid(pid, 0)[1])
-
-
 if __name__ == "__main__":
-    main()
+    serve(play)

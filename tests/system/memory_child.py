@@ -11,8 +11,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.run import Parts, create_run, run
 from kernelwright.store.database import FILE
+from kernelwright.store.memory import StrategyStates
 from kernelwright.store.run import RunStore
-from kernelwright.store.strategy_state import StrategyStates
 from kernelwright.testing.samples import sample_card
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer
 from remembering import enter

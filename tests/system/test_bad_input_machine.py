@@ -40,6 +40,7 @@ def only_error(done):
     return told if told.count("error:") == 1 and "Traceback" not in told else f"not one message: {done.stderr}"
 
 
+@pytest.mark.matrix
 def test_the_command_without_a_compiler(files, monkeypatch):
     monkeypatch.setenv("PATH", "")
     done = command(files, "check", "task.py", "kernel.cpp", "--quick")
@@ -64,6 +65,7 @@ def test_the_command_and_a_file_that_is_not_there(files):
     assert "colonel.cpp" in done.stderr
 
 
+@pytest.mark.matrix
 def test_the_command_on_a_host_that_denies(files):
     denied = (sys.executable, "-m", "kernelwright.testing.deny", "namespaces")
     line = ("check", "task.py", "kernel.cpp", "--quick", "--isolation", "strict")

@@ -32,8 +32,8 @@ BAD = {
     "no inputs": (AFFINE.replace("get_inputs", "get_outputs"), "no attribute 'get_inputs'"),
     "inputs that raise": (written(inputs="torch.randn(64, -64)"), "negative dimension"),
     "a forward that raises": (written("return x @ torch.ones(3)"), "size mismatch"),
-    "inputs of another kind": (written(inputs="{1, 2}"), "is a set"),
-    "a result of another kind": (written("return {'y': str(x)}"), "returned a str"),
+    "inputs of another kind": (written(inputs="iter([1])"), "is or holds a list_iterator"),
+    "a result of another kind": (written("return {'y': str(x)}"), "has no elements, or is no tensor"),
     "randomness": (written("return x + torch.randn_like(x)"), "not deterministic"),
     "randomness beside dropout": (
         written("return self.drop(x), x + torch.rand_like(x)", init="self.drop = nn.Dropout(0.5)"),
@@ -50,7 +50,7 @@ BAD = {
         written("self.register_buffer(f'b{len(self._buffers)}', x.sum())\n        return x * 3 + 1"),
         "register them in __init__",
     ),
-    "infinity": (written("return x / 0"), "NaN or infinity"),
+    "no number": (written("return (x - x) / 0"), "NaN on its own inputs: output 0 is NaN at [0, 0]"),
     "an exit": (written("import os; os._exit(0)"), "exited with status 0"),
     "a crash": (written("import ctypes; ctypes.string_at(8)"), "SIGSEGV"),
     "a task of another shape each time": (

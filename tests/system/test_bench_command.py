@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.bench.cells import read_cell
-from kernelwright.bench.plan import BenchPlan
+from kernelwright.bench.records import BenchPlan
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LIMIT_S = 1500.0

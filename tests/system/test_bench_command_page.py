@@ -5,8 +5,7 @@ import random
 import pytest
 
 from kernelwright.bench.page import render
-from kernelwright.bench.plan import Arm, BenchPlan, LeftOut, PlannedTask
-from kernelwright.bench.records import CellResult, Naive, TraceStep
+from kernelwright.bench.records import Arm, BenchPlan, CellResult, LeftOut, Naive, PlannedTask, TraceStep
 from kernelwright.bench.summary import summarize_bench
 from kernelwright.engine.config import RunConfig
 from kernelwright.records.task import Target

@@ -48,7 +48,9 @@ PLACES = [(name, step) for name, steps in STEPS.items() for step in steps.values
 CASES = [(name, kind, step) for name, step in PLACES for kind in PASSING]
 BREAKING = tuple(kind for kind in PASSING if kind not in (*USABLE, "null_content"))
 """Faults that end a run when they stay."""
-COSTING = ("null_content", "no_usage")
+LOST = ("stall", "reset_body", "truncated_body", "cut_stream", "stalled_stream")
+"""Faults of a call that was served and not received whole: its prompt counts by its estimate, and the words that came."""
+COSTING = ("null_content", "no_usage", *LOST)
 """Faults by which an attempt's tokens differ: paid twice, or estimated."""
 PRICES = {"input": 3.0, "output": 11.0}
 """US dollars for a million of the drill's tokens."""
@@ -63,9 +65,9 @@ TRIES = 4
 """Of a case with a time limit, which a busy machine can break by itself; each has twice the limit of the one before."""
 
 
-def is_sixth(name, kind, step):
-    """A sixth of the cases such that every kind of fault and every step is met."""
-    return (PLACES.index((name, step)) + PASSING.index(kind)) % 6 == 0
+def is_sample(name, kind, step):
+    """So few of the cases that every kind of fault and every step is still met."""
+    return (PLACES.index((name, step)) + PASSING.index(kind)) % len(PASSING) == 0
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -123,18 +125,29 @@ def assert_exact(found, result, server, calm_served):
         )
         prompt, completion = prompt + told[0], completion + told[1]
     untold = {s.request for s in server.served if s.kind == "no_usage"}
+    lost = Counter(s.request for s in server.served if s.kind in LOST)
+    words = 0
     for said in found.said:
-        assert said.reply.usage.estimated == (asked_as(said.request) in untold)
-        if said.reply.usage.estimated:
-            estimate = counted(Answer(said.reply.text, said.reply.calls), said.request)
+        asked, estimate = asked_as(said.request), counted(Answer(said.reply.text, said.reply.calls), said.request)
+        if asked in untold:
             prompt, completion = prompt + estimate.prompt, completion + estimate.completion
+        prompt += lost[asked] * estimate.prompt
+        words += lost[asked] * estimate.completion
     models = result.summary.models
-    assert (sum(m.prompt_tokens for m in models), sum(m.completion_tokens for m in models)) == (prompt, completion)
+    came = sum(m.completion_tokens for m in models) - completion
+    assert 0 <= came <= words, "of a lost answer, no more words count than it has"
+    completion += came
+    assert sum(m.prompt_tokens for m in models) == prompt
     assert sum(m.usd for m in models) == pytest.approx(usd(prompt, completion), rel=1e-9)
-    assert sum(m.calls for m in models) == len(found.said) == server.answers.total()
+    assert len(found.said) == server.answers.total()
+    assert sum(m.calls for m in models) == len(found.said) + len(found.lost)
+    assert {asked_as(s.request) for s in found.said if s.reply.usage.estimated} <= untold | set(lost)
+    assert untold <= {asked_as(s.request) for s in found.said if s.reply.usage.estimated}
     assert Counter(asked_as(said.request) for said in found.said) == server.answers
-    assert sum(a.cost.tokens for a in found.attempts) == found.spent["tokens"] == prompt + completion
-    assert found.spent["usd"] == pytest.approx(usd(prompt, completion), rel=1e-9)
+    # The ledger's last event may come before the request ends, when what its tries lost is charged.
+    assert prompt + completion - found.charged <= found.spent["tokens"] <= prompt + completion
+    assert sum(a.cost.tokens for a in found.attempts) == prompt + completion - found.charged
+    assert bool(found.charged) or found.spent["usd"] == pytest.approx(usd(prompt, completion), rel=1e-9)
 
 
 def assert_same(found, calm_found, costing):
@@ -155,7 +168,7 @@ def in_time(attempt, kind):
 
 def test_there_are_more_than_two_hundred_cases():
     assert len(CASES) > 200
-    chosen = [case for case in CASES if is_sixth(*case)]
+    chosen = [case for case in CASES if is_sample(*case)]
     assert {kind for _, kind, _ in chosen} == set(PASSING)
     assert {(name, step) for name, _, step in chosen} == set(PLACES)
     assert {kind for _, kind, _ in CASES} | {"404"} == set(TRANSPORT)
@@ -186,7 +199,7 @@ def test_the_scenarios_have_every_step_of_a_dialogue(calm, name):
             assert {turn.role for turn in found.turns} >= {"frontend", "midend"}
 
 
-@pytest.mark.parametrize(("name", "kind", "step"), sampled(CASES, is_sixth))
+@pytest.mark.parametrize(("name", "kind", "step"), sampled(CASES, is_sample))
 def test_a_fault_at_any_step_leaves_no_trace(calm, folders, name, kind, step):
     calm_found, calm_result, calm_served, calm_answers = calm(name)
 
@@ -254,13 +267,15 @@ def test_a_final_fault_ends_the_run_and_a_resumed_one_is_the_same(calm, folders,
     assert_resumed(name, "404", [At(call=step, fault="404")], calm, folders)
 
 
-@pytest.mark.parametrize(("name", "kind", "step"), STAYING)
+@pytest.mark.parametrize(
+    ("name", "kind", "step"), sampled(STAYING, lambda _, kind, step: BREAKING.index(kind) % 2 == bool(step))
+)
 def test_a_fault_that_stays_ends_the_run_after_all_retries(calm, folders, name, kind, step):
     script = [At(call=step, fault=kind), At(call=step + 1, fault=kind)]
     in_time(lambda limit_s: assert_resumed(name, kind, script, calm, folders, limit_s, retries=1), kind)
 
 
-@pytest.mark.parametrize(("name", "kind"), CAPS)
+@pytest.mark.parametrize(("name", "kind"), sampled(CAPS, lambda name, kind: CAPS.index((name, kind)) % 5 == 0))
 def test_no_fault_makes_a_run_pass_its_caps(calm, folders, name, kind):
     _, _, calm_served, _ = calm(name)
     whole = sum(s.prompt_tokens + s.completion_tokens for s in calm_served)
@@ -279,7 +294,7 @@ def test_no_fault_makes_a_run_pass_its_caps(calm, folders, name, kind):
             assert (result.error, result.summary.complete) == (None, True)
             # An empty answer is passed on where little room is left for another try.
             passed_on = len(found.said) - server.answers.total()
-            assert 0 <= passed_on <= server.counts["null_content"]
+            assert 0 <= passed_on <= sum(server.counts[kind] for kind in ("null_content", *LOST))
             assert EARLY < len(found.said) < len(calm_served)
             models = result.summary.models
             spent = sum(m.prompt_tokens + m.completion_tokens for m in models)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kernelwright.knowledge.few_shot import CARDS, pairs
+from kernelwright.knowledge.library import CARDS, pairs
 from kernelwright.languages import language
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
@@ -17,7 +17,7 @@ ABSENT = Target(kind="cuda", arch="sm_90", present=False)
 OUTCOMES = {"cpp": "verified", "triton": "verified", "cuda": "compiled", "cuda_host": "compiled", "python": "compiled"}
 OWN = {f"{pair.shape}-{pair.language}": pair for pair in pairs() if (pair.shape, pair.language) not in CARDS}
 """Those of the cards are judged with their cards."""
-QUICK = ("stencil-cpp", "scan-triton", "stencil-cuda")
+QUICK = ("stencil-cpp", "stencil-cuda")
 
 
 @pytest.mark.parametrize("name", sampled([*OWN], QUICK.__contains__))

@@ -1,7 +1,7 @@
 """Dialogues are killed with SIGKILL at random instants and gone on with: the run is the one that nobody disturbed.
 
 After every kill nothing that was journaled is gone or changed, and no answered call is made again; only a call that was
-in flight at the kill may be. At the end the words of every dialogue, the attempts and the tokens are the same.
+in flight at the kill may be. At the end the words of every dialogue, the attempts and their tokens are the same.
 """
 
 import random
@@ -15,8 +15,8 @@ from zygote import born
 from kernelwright.store.database import FILE
 from lanes import sampled
 
-QUICK = ("direct", "cudaforge", "agent")
-"""Scenarios of every run: one reply at a time, two models in turn, and tools."""
+QUICK = ("direct", "agent")
+"""Scenarios of every run: several replies at a time, and tools."""
 KILLS = 10
 """Of each scenario, at least."""
 CUT = 2
@@ -108,7 +108,8 @@ def test_a_dialogue_that_is_killed_anywhere_goes_on_as_if_nothing_had_been(zygot
         assert found.attempts == calm.attempts
         assert found.results == calm.results
         assert sum(said.reply.usage.total for said in found.said) == sum(a.cost.tokens for a in found.attempts) == told
-        assert int(folder.with_suffix(".tokens").read_text()) == told
+        # Of a call in flight at a kill all counts that was set aside for it, once its request has ended.
+        assert told <= int(folder.with_suffix(".tokens").read_text()) <= told + found.charged
         assert_nothing_twice(server, lives, Counter(asked_as(said.request) for said in found.said))
     record_property("kills", kills)
     record_property("in mid-dialogue", cut)

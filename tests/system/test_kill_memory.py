@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.store.memory import StateKey, StrategyStates
 from kernelwright.store.run import RunStore
-from kernelwright.store.strategy_state import StateKey, StrategyStates
 from kernelwright.testing.samples import sample_card
 from lanes import sampled
 
@@ -44,10 +44,7 @@ def calm(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("seam", "counted"),
-    sampled(
-        [("search", 0), ("before", 0), ("within", 0), ("after", TRIALS)],
-        lambda seam, counted: seam in ("within", "after"),
-    ),
+    sampled([("search", 0), ("before", 0), ("within", 0), ("after", TRIALS)], lambda seam, counted: seam == "within"),
 )
 def test_a_killed_run_counts_once_and_asks_the_same(tmp_path, calm, seam, counted):
     file = tmp_path / "states"

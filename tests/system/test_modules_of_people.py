@@ -14,7 +14,7 @@ from kernelwright import api
 from kernelwright.errors import ProposeError
 from kernelwright.interfaces.cli.main import invoke
 from kernelwright.propose.author.author import Author
-from kernelwright.propose.author.designs import DESIGNS
+from kernelwright.propose.author.search.designs import DESIGNS
 from kernelwright.records.policy import Policy
 from kernelwright.tasks.files import sizes_of
 from kernelwright.tasks.table import read_task

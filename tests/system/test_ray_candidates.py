@@ -15,7 +15,7 @@ from relu_task import RELU
 
 from kernelwright.engine.target import resolve_target
 from kernelwright.evaluate.referee import Referee
-from kernelwright.execution import pool
+from kernelwright.execution import ray as pool
 from kernelwright.execution.executor import Place
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.policy import Policy

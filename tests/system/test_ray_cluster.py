@@ -12,7 +12,7 @@ import pytest
 from ray_cluster import descendants, gone, workers
 
 from kernelwright.errors import MachineError, RefereeError
-from kernelwright.execution import pool
+from kernelwright.execution import ray as pool
 from kernelwright.execution.cluster import ask_a_gpu_s_node
 from kernelwright.execution.executor import Work
 from kernelwright.execution.ray import LOSSES, RayExecutor

@@ -85,6 +85,7 @@ def test_a_forged_receipt_with_a_new_hash_does_not_hold(judged, verified):
     file = judged(GOOD)
     document = json.loads(file.read_text())
     document["claim"]["candidate"]["source"] = WRONG
+    document["seal"] = ""  # as a stranger's, who cannot seal it anew
     document["hash"] = content_hash(document)
     file.write_text(json.dumps(document))
     found = verified(VerifyRequest(file))
@@ -99,6 +100,7 @@ def test_a_forged_speedup_with_a_new_hash_does_not_hold(judged, verified):
     for versus in document["claim"]["evaluation"]["timing"]["versus"]:
         versus["speedup"].update(median=5000.0, low=1.02, high=100_000.0)
         versus["verdict"] = "faster"
+    document["seal"] = ""  # as a stranger's, who cannot seal it anew
     document["hash"] = content_hash(document)
     file.write_text(json.dumps(document))
     found = verified(VerifyRequest(file))

@@ -4,10 +4,9 @@ import pytest
 
 import fake_runs as fake
 from kernelwright.records.attempt import fastest
-from kernelwright.report.html import figures, render, script
+from kernelwright.report.html import Files, figures, render, script
 from kernelwright.report.overview import StoredRun
 from kernelwright.report.overview import render as overview
-from kernelwright.report.use import Files
 
 FILES = Files(kernel="runs/20261122-133900-softmax-5e86/model_new.py", receipt="runs/x/receipt.json")
 WIDTHS = {"desktop": (1280, 900), "phone": (390, 844)}

@@ -43,11 +43,7 @@ def on_a_host_that_denies(parts, isolation):
 
 
 @pytest.mark.parametrize(
-    "parts",
-    sampled(
-        ["namespaces", "tmpfs", "landlock", "namespaces,landlock"],
-        lambda parts: parts == "tmpfs",
-    ),
+    "parts", sampled(["namespaces", "tmpfs", "landlock", "namespaces,landlock"], lambda parts: parts == "tmpfs")
 )
 def test_what_is_lost_is_said(parts):
     found = on_a_host_that_denies(parts, "auto")

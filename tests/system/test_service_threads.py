@@ -1,4 +1,4 @@
-"""The court asked by several threads at once: every candidate meets cases that nobody outside knows."""
+"""The referee asked by several threads at once: every candidate meets cases that nobody outside knows."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,7 +18,7 @@ WRONG = Candidate(language="cpp", source=GOOD.replace("+ 1", "+ 1.01f"), entry="
 
 @pytest.fixture(scope="module")
 def service():
-    """A court of this machine."""
+    """A referee in this process."""
     notes = []
     one = EvaluationService(notes.append)
     yield one

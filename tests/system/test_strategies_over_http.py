@@ -2,6 +2,9 @@
 
 What reads feedback reaches the built-in author's own kernel; the same strategy, seed and budget without feedback does not,
 nor does asking directly. A task's verdicts are taken once for all strategies: the same kernel is the same evaluation.
+
+In every run the clock is scripted: the referee says what is right, and a kernel's handicaps say what it takes, so that no
+neighbour can make a search miss the best. With the real clock these searches belong to the long matrix.
 """
 
 import asyncio
@@ -20,17 +23,20 @@ from kernelwright.engine.target import resolve_target
 from kernelwright.propose.llm.parse import Kernel
 from kernelwright.propose.llm.parse import read as read_kernel
 from kernelwright.records.attempt import speedup
-from kernelwright.records.evaluation import Measured
+from kernelwright.records.evaluation import Measured, Verified
+from kernelwright.records.measure import Roofline
 from kernelwright.records.policy import Policy
+from kernelwright.records.profile import Profile
 from kernelwright.search.table import spelled
 from kernelwright.store.cache import EvaluationCache
 from kernelwright.store.run import RunStore
 from kernelwright.tasks.table import read_task
-from lanes import sampled
+from kernelwright.testing.samples import sample_measured
 from mock_llm import Faults, MockLLMServer
+from mock_llm.handicaps import EACH
 from mock_llm.writer import writers
 
-pytestmark = [pytest.mark.quiet, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 LOG = logging.getLogger(__name__)
 TASKS = Path(__file__).parents[2] / "tasks"
@@ -73,14 +79,45 @@ AGAIN = 3
 costs threads that meet at a barrier far more than it costs eager, and one verdict that came out wrong stays in the cache."""
 
 
+AUTHORS, SLOWER = 4.0, 6.0
+"""By the scripted clock: the speedup of the author's kernel, and how many times as long a kernel takes with each handicap."""
+
+
+class ScriptedClock:
+    """The referee, but for its clock and its profiler: a kernel's handicaps say what it takes, and that it waits."""
+
+    def __init__(self, referee):
+        self._referee = referee
+
+    async def evaluate(self, task, candidate, effort="search"):
+        found = await self._referee.evaluate(task, candidate, "verify")
+        if not isinstance(found, Verified):
+            return found
+        handicaps = sum(call.partition("{")[0] in candidate.source for call in EACH.values())
+        timed = sample_measured(AUTHORS / SLOWER**handicaps)
+        moved, latency = task.workload.compulsory_bytes, timed.timing.latency_us
+        ceiling = moved / (100.0 / AUTHORS) / 1e3
+        roofline = Roofline(
+            bytes=moved, flops=0, achieved_gbps=moved / latency / 1e3, ceiling_gbps=ceiling, floor_us=0.1
+        )
+        changed = {"build": found.build, "accuracy": found.accuracy, "roofline": roofline, "seconds": found.seconds}
+        return timed.model_copy(update=changed)
+
+    async def profile(self, task, candidate, build=None):
+        return Profile(task=task.id, candidate=candidate.id, tier="compiler", device="scripted")
+
+    def __getattr__(self, verb):
+        return getattr(self._referee, verb)
+
+
 class Arena:
     """One task, admitted once, with its referee, its author's kernel and what was found so far."""
 
-    def __init__(self, name, folder):
+    def __init__(self, name, folder, evaluator):
         self.folder, self.seed, self._runner = folder, SEEDS[name], asyncio.Runner()
         self.cache = folder / "cache.sqlite"
         self.suppliers = Suppliers(cache=lambda: EvaluationCache(self.cache), render=lambda *_: "")
-        self.evaluator = self.suppliers.open_evaluator(POLICY)
+        self.evaluator = evaluator
         source = read_task(TASKS / f"{name}.py")
         text = re.sub(r"^SIZE = .*$", f"SIZE = {SIZES[name]}", source.source, flags=re.MULTILINE)
         source = source.model_copy(update={"source": text})
@@ -142,31 +179,36 @@ class Arena:
         return found
 
     def close(self):
-        self._runner.run(self.evaluator.close())
         self._runner.close()
 
 
 @pytest.fixture(scope="module")
-def arena(tmp_path_factory):
+def arena(tmp_path_factory, warm_referee):
     """The arena of a task; the first test that asks for it admits the task."""
     arenas = {}
 
-    def of(name):
-        if name not in arenas:
-            arenas[name] = Arena(name, tmp_path_factory.mktemp("arena"))
-        return arenas[name]
+    def of(name, clock):
+        if (name, clock) not in arenas:
+            referee = warm_referee.under(POLICY)
+            evaluator = ScriptedClock(referee) if clock == "scripted" else referee
+            arenas[name, clock] = Arena(name, tmp_path_factory.mktemp("arena"), evaluator)
+        return arenas[name, clock]
 
     yield of
     for found in arenas.values():
         found.close()
 
 
-@pytest.mark.parametrize(
-    ("task", "strategy"),
-    sampled(product(SIZES, STRATEGIES), lambda task, strategy: task == QUICK and strategy in ONE_OF_EACH),
-)
-def test_feedback_reaches_the_authors_own_best_and_its_absence_does_not(arena, task, strategy):
-    arena = arena(task)
+REAL = {"marks": [pytest.mark.matrix, pytest.mark.quiet]}
+CASES = [
+    *(pytest.param(QUICK, strategy, "scripted") for strategy in ONE_OF_EACH),
+    *(pytest.param(task, strategy, "real", **REAL) for task, strategy in product(SIZES, STRATEGIES)),
+]
+
+
+@pytest.mark.parametrize(("task", "strategy", "clock"), CASES)
+def test_feedback_reaches_the_authors_own_best_and_its_absence_does_not(arena, task, strategy, clock):
+    arena = arena(task, clock)
     seeing, blind = arena.benchmark(strategy, *STRATEGIES[strategy])
     reached, far = arena.share(seeing), arena.share(blind)
     LOG.info("%s %s: reached %.2f, blind %.3f", arena.task.name, strategy, reached, far)
@@ -175,9 +217,11 @@ def test_feedback_reaches_the_authors_own_best_and_its_absence_does_not(arena, t
     assert far < FAR
 
 
-@pytest.mark.parametrize("task", sampled(SIZES, lambda task: task == QUICK))
-def test_asking_directly_does_not_reach_it(arena, task):
-    arena = arena(task)
+@pytest.mark.parametrize(
+    ("task", "clock"), [pytest.param(QUICK, "scripted"), *(pytest.param(task, "real", **REAL) for task in SIZES)]
+)
+def test_asking_directly_does_not_reach_it(arena, task, clock):
+    arena = arena(task, clock)
     reached = arena.share(arena.best("direct", False, 14, {"n": 14}))
     LOG.info("%s direct: reached %.3f", arena.task.name, reached)
     assert reached < FAR

@@ -25,7 +25,7 @@ from kernelwright.train.data.making import DataRequest, make_data
 from kernelwright.train.data.prompts import fenced, rows
 from kernelwright.train.data.sample import FILE, read_samples
 from kernelwright.train.environment import Environment
-from kernelwright.train.loop import Loop
+from kernelwright.train.judges import Loop
 from kernelwright.train.recipe import CHECKPOINTS, MODEL, PROGRESS, ROLLOUTS, Grpo, Rollout, Sft
 
 pytestmark = [
@@ -60,7 +60,7 @@ def data(tmp_path_factory, warm_referee):
 @pytest.fixture(scope="module")
 def base(tmp_path_factory, data):
     keep_local()
-    from kernelwright.train.engine.small import make_small  # noqa: PLC0415  imports torch
+    from kernelwright.train.engine.network import make_small  # noqa: PLC0415  imports torch
 
     texts = [
         part for prompt, reply in rows(read_samples(data), "frontend") for part in (*(m.text for m in prompt), reply)

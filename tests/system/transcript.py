@@ -56,7 +56,7 @@ def _asked(number: int, proposal_request: ProposalRequest | None) -> list[str]:
     told += [f"parents {' '.join(map(str, proposal_request.parents))}"] if proposal_request.parents else []
     told += [f"{proposal_request.count} candidates"] if proposal_request.count > 1 else []
     told += ["dialogue kept"] if proposal_request.dialogue == "kept" else []
-    return [", ".join(told), *([f"  hint: {proposal_request.hint}"] if proposal_request.hint else [])]
+    return [", ".join(told), *([f"  hint: {proposal_request.words}"] if proposal_request.words else [])]
 
 
 def _dialogue(turns: list[Message]) -> list[str]:

@@ -1,4 +1,8 @@
-"""A process that forks runs, and kills each when its life is over: what both tests of `kill -9` share."""
+"""A process that forks runs, and kills each when its life is over: what both tests of `kill -9` share.
+
+A script of runs imports once and calls `serve`, which forks for each line on stdin, and prints the child's pid, and its exit
+status once it ended.
+"""
 
 import contextlib
 import os
@@ -6,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 
@@ -44,3 +48,15 @@ def born(script: Path) -> Iterator[Zygote]:
     made.process.stdin.close()
     assert made.process.wait(10) == 0
     made.process.stdout.close()
+
+
+def serve(live: Callable[..., None]) -> None:
+    """Fork for each line on stdin until it ends; the words of the line are what the child does."""
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            live(*line.split())
+            os._exit(0)
+        for number in (pid, None):
+            sys.stdout.write(f"{os.waitpid(pid, 0)[1] if number is None else number}\n")
+            sys.stdout.flush()

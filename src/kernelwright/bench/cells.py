@@ -4,11 +4,10 @@ Nothing is written: the disk alone says which cells have ended.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
-from kernelwright.bench.plan import Cell
-from kernelwright.bench.records import CellResult, Failure, TraceStep
+from kernelwright.bench.records import Cell, CellResult, Failure, TraceStep
 from kernelwright.engine.opening import config_of
 from kernelwright.engine.summary import figures_of, speaker
 from kernelwright.errors import StoreError
@@ -29,9 +28,7 @@ def first_environment(bench: Path, cells: Sequence[Cell]) -> Environment | None:
         folder = bench / CELLS / cell.name
         if (folder / FILE).is_file():
             # One whose journal cannot be read is a row of its own; the next one speaks.
-            with suppress(StoreError):
-                store = RunStore.open(folder)
-                store.close()
+            with suppress(StoreError), closing(RunStore.open(folder)) as store:
                 return store.card.environment
     return None
 
@@ -48,18 +45,18 @@ def _read(bench: Path, cell: Cell, failures: Mapping[str, Failure]) -> CellResul
     folder = bench / CELLS / cell.name
     failure = failures.get(cell.name)
     if not (folder / FILE).is_file():
-        return _without_run(cell, failure)
-    store = RunStore.open(folder)
-    try:
+        if failure is None:
+            return CellResult(cell=cell, status="pending", reason="Not begun.")
+        return CellResult(cell=cell, status=failure.status, reason=failure.reason)
+    with closing(RunStore.open(folder)) as store:
         attempts, messages, outcome, card = store.attempts(), store.messages(), store.outcome(), store.card
-    finally:
-        store.close()
     blank = CellResult(cell=cell, status="pending", folder=f"{CELLS}/{cell.name}")
     found = blank.model_copy(
         update={
-            **_spent(attempts, messages),
+            **_costs(attempts, messages),
             **_speakers(card, attempts, messages),
-            "asked": _asked(attempts, messages),
+            # Answered with or without an attempt.
+            "asked": len({a.proposal_request.number for a in attempts} | {m.proposal_request for m in messages}),
         }
     )
     if outcome is None or not outcome.complete:
@@ -71,13 +68,15 @@ def _read(bench: Path, cell: Cell, failures: Mapping[str, Failure]) -> CellResul
     return found.model_copy(update={**ending, **(_best(best) if best else {})})
 
 
-def _spent(attempts: Sequence[Attempt], messages: Sequence[Message]) -> dict[str, object]:
+def _costs(attempts: Sequence[Attempt], messages: Sequence[Message]) -> dict[str, object]:
     """The attempts with what had been spent at each, and all that was spent.
 
     What a proposal request's dialogues cost beside its attempts (advice, profiles, lost replies) is booked on its
     first attempt, or on the next one where it yielded none: it was spent before.
     """
-    said = _by_request(messages)
+    said: dict[int, list[Message]] = {}
+    for message in messages:
+        said.setdefault(message.proposal_request, []).append(message)
     booked: dict[int, list[Cost]] = {}
     for attempt in attempts:
         booked.setdefault(attempt.proposal_request.number, []).append(attempt.cost)
@@ -91,22 +90,9 @@ def _spent(attempts: Sequence[Attempt], messages: Sequence[Message]) -> dict[str
         steps.append(_step(attempt, total))
     for left in beside.values():
         total = total.plus(left)
-    return {"steps": tuple(steps), "first_right": _first_right(steps), "device_s": total.device_s,
+    first = next((number for number, step in enumerate(steps, 1) if step.right), None)
+    return {"steps": tuple(steps), "first_right": first, "device_s": total.device_s,
             "tokens": total.tokens, "usd": total.usd}  # fmt: skip
-
-
-def _asked(attempts: Sequence[Attempt], messages: Sequence[Message]) -> int:
-    """How many proposal requests were answered, with or without an attempt."""
-    return len(
-        {attempt.proposal_request.number for attempt in attempts} | {message.proposal_request for message in messages}
-    )
-
-
-def _by_request(messages: Sequence[Message]) -> dict[int, list[Message]]:
-    found: dict[int, list[Message]] = {}
-    for message in messages:
-        found.setdefault(message.proposal_request, []).append(message)
-    return found
 
 
 def _step(attempt: Attempt, spent: Cost) -> TraceStep:
@@ -144,13 +130,3 @@ def _speakers(card: RunCard, attempts: Sequence[Attempt], messages: Sequence[Mes
         "unpriced": any(one.usd is None for one in paid),
         "drill": any(name.startswith(DRILL) for name in said | asked),
     }
-
-
-def _first_right(found: Sequence[TraceStep]) -> int | None:
-    return next((number for number, step in enumerate(found, 1) if step.right), None)
-
-
-def _without_run(cell: Cell, failure: Failure | None) -> CellResult:
-    if failure is None:
-        return CellResult(cell=cell, status="pending", reason="Not begun.")
-    return CellResult(cell=cell, status=failure.status, reason=failure.reason)

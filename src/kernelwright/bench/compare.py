@@ -10,21 +10,21 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from kernelwright.bench import page, terminal
+from kernelwright.bench import page, words
 from kernelwright.bench.cells import first_environment, read_cell
-from kernelwright.bench.plan import Arm, BenchPlan
-from kernelwright.bench.records import Failure, Naive
+from kernelwright.bench.records import BenchPlan, Failure, Naive
 from kernelwright.bench.request import BenchRequest, BenchResult, News
 from kernelwright.bench.runner import Books, NaiveBook, RunCell, Runner
-from kernelwright.bench.suite import make_plan, settle_plan
+from kernelwright.bench.suite import load_or_write_plan, make_plan
 from kernelwright.bench.summary import summarize_bench
-from kernelwright.engine.gateway.router import open_router
+from kernelwright.engine.gateway.models import open_router
 from kernelwright.engine.suppliers import Suppliers
-from kernelwright.errors import StoreError
-from kernelwright.store.files import open_lines, write_whole
+from kernelwright.store.files import make_folder, open_lines, write_whole
 
 JSON = "bench.json"
 PAGE = "bench.html"
+CSV, FIGURES = "bench.csv", "figures"
+"""A row a cell, for a spreadsheet; the page's charts as SVG files."""
 
 
 class Found(NamedTuple):
@@ -46,7 +46,10 @@ def write_bench(folder: Path, plan: BenchPlan, found: Found, interrupted: bool) 
     comparison = summarize_bench(folder.resolve().name, plan, cells, found.naive, environment)
     json = write_whole(folder / JSON, comparison.model_dump_json(indent=1))
     html = write_whole(folder / PAGE, page.render(comparison))
-    return BenchResult(comparison, terminal.render(comparison), json, html, interrupted)
+    write_whole(folder / CSV, words.csv_table(comparison))
+    for name, text in page.figures(comparison).items():
+        write_whole(make_folder(folder / FIGURES, "choose another --run-dir") / name, text)
+    return BenchResult(comparison, words.terminal_table(comparison), json, html, interrupted)
 
 
 FAILURES = "failures.jsonl"
@@ -63,11 +66,11 @@ async def compare(request: BenchRequest, suppliers: Suppliers, run: RunCell, new
     """
     planned = make_plan(request)
     await _try_parts(planned.plan, suppliers)
-    _make(request.folder)
+    make_folder(request.folder, "choose another --run-dir")
     with ExitStack() as stack:
         failures = stack.enter_context(open_lines(Failure, request.folder / FAILURES))
         naive = NaiveBook(request.naive, stack.enter_context(open_lines(Naive, request.folder / NAIVE)))
-        planned = planned._replace(plan=settle_plan(request.folder, planned.plan))
+        planned = planned._replace(plan=load_or_write_plan(request.folder, planned.plan))
         failed = {line.cell.name: line for line in failures.read()}
         runner = Runner(request, planned, suppliers, run, Books(failures, naive, failed, news))
         interrupted = await runner.run_all()
@@ -80,20 +83,6 @@ async def _try_parts(plan: BenchPlan, suppliers: Suppliers) -> None:
     Raises:
         UsageError: a proposer is unknown, or a model cannot be had.
     """
-    tried: set[tuple[str, str]] = set()
-    for arm in plan.arms:
-        if (arm.proposer, arm.model) not in tried:
-            tried.add((arm.proposer, arm.model))
-            await _try_arm(plan, arm, suppliers)
-
-
-async def _try_arm(plan: BenchPlan, arm: Arm, suppliers: Suppliers) -> None:
-    suppliers.proposer(arm.proposer)
-    await open_router(plan.config_of(arm, plan.seeds[0]), suppliers.model).close()
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{folder} cannot be made ({error.strerror}): choose another --run-dir") from None
+    for arm in {(arm.proposer, arm.model): arm for arm in reversed(plan.arms)}.values():
+        suppliers.proposer(arm.proposer)
+        await open_router(plan.config_of(arm, plan.seeds[0]), suppliers.model).close()

@@ -39,7 +39,7 @@ def over_tasks(samples: Samples, shown: Callable[[float], float] = float) -> Mea
     if not groups:
         return None
     draw = random.Random(len(groups))
-    means = sorted(fmean([fmean(_again(draw, g)) for g in _again(draw, groups)]) for _ in range(ROUNDS))
+    means = sorted(fmean([fmean(_resample(draw, g)) for g in _resample(draw, groups)]) for _ in range(ROUNDS))
     low, high = (_quantile(means, share) for share in ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
     value = shown(fmean([fmean(group) for group in groups]))
     if len(groups) < FEWEST or low == high:
@@ -68,7 +68,7 @@ def _groups(samples: Samples) -> list[list[float]]:
     return [list(values) for _, values in sorted(samples.items()) if values]
 
 
-def _again(draw: random.Random, values: Sequence[T]) -> Sequence[T]:
+def _resample(draw: random.Random, values: Sequence[T]) -> Sequence[T]:
     return values if len(values) == 1 else draw.choices(values, k=len(values))
 
 

@@ -14,14 +14,14 @@ from markupsafe import Markup
 
 from kernelwright.bench import words
 from kernelwright.bench.metrics import P
-from kernelwright.bench.plan import Arm, BenchPlan, dotted
-from kernelwright.bench.records import ArmFigures, CellResult, Comparison, Curve, Mean, Naive
+from kernelwright.bench.records import Arm, ArmFigures, BenchPlan, CellResult, Comparison, Curve, Mean, Naive, dotted
 from kernelwright.bench.summary import best_arm, compared
 from kernelwright.bench.words import mean_interval
+from kernelwright.records.answer import times
 from kernelwright.report.charts import svg
 from kernelwright.report.charts.svg import NARROW, WIDE, Scale, around
-from kernelwright.report.html import page
-from kernelwright.report.words import line, times
+from kernelwright.report.html import alone, page
+from kernelwright.report.words import line
 
 LEFT, RIGHT, TOP, BOTTOM = 54, 16, 12, 40
 PLOT = 250
@@ -76,8 +76,8 @@ def mean_chart(bars: Sequence[Bar], width: int) -> Markup:
     parts.append(svg.rule(x(1.0), TOP, x(1.0), bottom, "one"))
     for row, bar in enumerate(bars):
         parts += _bar(bar, x, TOP + ROW * (row + 0.5), left)
-    told = "; ".join(f"{bar.name}: {times(bar.found.value) if bar.found else 'none'}" for bar in bars)
-    return svg.frame(width, bottom + 28, f"Geometric mean speedup over eager. {told}.", parts)
+    words = "; ".join(f"{bar.name}: {times(bar.found.value) if bar.found else 'none'}" for bar in bars)
+    return svg.frame(width, bottom + 28, f"Geometric mean speedup over eager. {words}.", parts)
 
 
 def _bar(bar: Bar, x: Scale, y: float, left: int) -> list[Markup]:
@@ -107,8 +107,8 @@ def _stairs(line: Line, x: Scale, y: Scale) -> Markup:
 
 
 def _describe(lines: Sequence[Line], axis: str) -> str:
-    told = "; ".join(f"{line.name} {times(line.curve.points[-1].speedup)}" for line in lines)
-    return f"Best speedup over eager against {axis}, at the end: {told}."
+    text = "; ".join(f"{line.name} {times(line.curve.points[-1].speedup)}" for line in lines)
+    return f"Best speedup over eager against {axis}, at the end: {text}."
 
 
 COLOURS = 6
@@ -170,6 +170,14 @@ def render(comparison: Comparison) -> str:
     )
 
 
+def figures(comparison: Comparison) -> dict[str, str]:
+    """The page's charts as SVG files of their own, by name."""
+    means = _means(comparison)
+    charts = {"speedup": means.wide} if means else {}
+    charts |= {f"curve-{drawing.axis.replace(' ', '-')}": drawing.wide for drawing in _curves(comparison)}
+    return {f"{name}.svg": alone(chart) for name, chart in charts.items()}
+
+
 def kind(number: int) -> str:
     """The classes of an arm's colour, and of its dashes once the colours are used up."""
     return f"k-{number % COLOURS} d-{min(number // COLOURS, 3)}"
@@ -220,8 +228,8 @@ def _square(cells: Sequence[CellResult]) -> Square:
     note = f"{len(right)} of {len(ended)}" if len(cells) > 1 else ""
     if not right:
         only = {cell.status for cell in ended}
-        told = words.STATUS[only.pop()] if len(only) == 1 and "done" not in only else "not solved"
-        return Square("h-fail", told, note)
+        text = words.STATUS[only.pop()] if len(only) == 1 and "done" not in only else "not solved"
+        return Square("h-fail", text, note)
     found = [cell.eager.median for cell in right if cell.eager and not cell.eager.blurred]
     if not found:
         return Square("h-even", "right, not timed", note)

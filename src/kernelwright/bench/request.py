@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from kernelwright.bench.plan import Cell
-from kernelwright.bench.records import CellResult, Comparison
+from kernelwright.bench.records import Cell, CellResult, Comparison
 from kernelwright.engine.config import RunConfig
-from kernelwright.engine.gateway.router import read_models
+from kernelwright.engine.gateway.models import read_models
 from kernelwright.engine.request import INTERRUPTED
 from kernelwright.engine.suppliers import Shown
 from kernelwright.errors import UsageError
@@ -95,7 +94,8 @@ class BenchRequest:
     """The bench's own; one that is there goes on."""
     strategies: tuple[str, ...]
     proposers: tuple[str, ...] = ("author",)
-    rewards: tuple[str, ...] = ("tritongym",)
+    rewards: tuple[str, ...] = ()
+    """Empty: each strategy has its own."""
     seeds: tuple[int, ...] = (0,)
     target: str | None = None
     config: RunConfig = field(default_factory=RunConfig)

@@ -14,16 +14,15 @@ from statistics import fmean
 from typing import NamedTuple
 
 from kernelwright.bench.cells import CELLS, first_environment, read_cell
-from kernelwright.bench.plan import Cell
-from kernelwright.bench.records import CellResult, Failure, Naive
+from kernelwright.bench.records import Cell, CellResult, Failure, Naive
 from kernelwright.bench.request import BenchBegins, BenchRequest, CellBegins, CellEnds, News
 from kernelwright.bench.suite import Planned
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.events import Phase
-from kernelwright.engine.gateway.meter import Estimate, estimate
+from kernelwright.engine.gateway.models import Estimate, estimate
 from kernelwright.engine.replay_comparison import changes
 from kernelwright.engine.request import OptimizeResult
-from kernelwright.engine.summary import figures_of, reason_of
+from kernelwright.engine.summary import figures_of
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.errors import (
     KernelwrightError,
@@ -38,6 +37,7 @@ from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.languages import languages_for
 from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate
+from kernelwright.records.reasons import reason_of
 from kernelwright.records.task import Target, Task
 from kernelwright.store.files import Lines
 from kernelwright.tasks.kernel_file import read_kernel
@@ -283,9 +283,9 @@ class Runner:
         then = first_environment(self._request.folder, self._plan.cells())
         changed = changes(then, await self._evaluator.environment(self._plan.target)) if then else []
         if changed:
-            told = "; ".join(f"{c.name} was {c.then}, is {c.now}" for c in changed)
+            text = "; ".join(f"{c.name} was {c.then}, is {c.now}" for c in changed)
             raise MachineError(
-                f"the bench at {self._request.folder} cannot go on under other circumstances ({told}): restore them, or "
+                f"the bench at {self._request.folder} cannot go on under other circumstances ({text}): restore them, or "
                 "choose another --run-dir"
             )
         return self._evaluator

@@ -13,10 +13,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from kernelwright.bench.plan import Arm, BenchPlan, LeftOut, PlannedTask, Sampled, differences
+from kernelwright.bench.records import Arm, BenchPlan, LeftOut, PlannedTask, Sampled, differences
 from kernelwright.bench.request import BenchRequest, KernelBench, Precision
 from kernelwright.engine.admission import gather
-from kernelwright.engine.config import load_config
+from kernelwright.engine.config import load_config, own_reward
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import StoreError, TaskError, UsageError
 from kernelwright.pages import page
@@ -140,16 +140,16 @@ def read_numbers(text: str) -> list[int]:
 @cache
 def unfit() -> Mapping[tuple[int, int], str]:
     """Known unfit problems, by level and number, with the reason and who found it."""
-    return _listed("problem")
+    return _read_table("problem")
 
 
 @cache
 def doubtful() -> Mapping[tuple[int, int], str]:
     """Problems that are fit for this referee and stand on somebody's list of unfit ones, likewise."""
-    return _listed("doubtful")
+    return _read_table("doubtful")
 
 
-def _listed(table: str) -> dict[tuple[int, int], str]:
+def _read_table(table: str) -> dict[tuple[int, int], str]:
     rows = tomllib.loads((files("kernelwright.bench") / "unfit.toml").read_text("utf-8"))[table]
     return {(row["level"], number): f"{row['reason']} ({row['source']})" for row in rows for number in row["ids"]}
 
@@ -193,13 +193,13 @@ def make_plan(request: BenchRequest) -> Planned:
         UsageError: a name is unknown or named twice, there is no task, or the sample is larger than what there is.
         MachineError: the target is not here.
     """
-    _known("strategy", request.strategies, None)
+    _check_names("strategy", request.strategies, None)
     for name in request.strategies:
         load_config(None, {"strategy": spelled(name)})
-    _known("proposer", request.proposers, None)
+    _check_names("proposer", request.proposers, None)
     _rewards_are_read(request)
     _total_holds(request)
-    _known("seed", tuple(map(str, request.seeds)), None)
+    _check_names("seed", tuple(map(str, request.seeds)), None)
     suite = _tasks_of(request.suite)
     taken = _sample(suite.sources, request.sample)
     if not taken:
@@ -235,9 +235,9 @@ def _arms(request: BenchRequest) -> tuple[Arm, ...]:
         for s in request.strategies
         for p in request.proposers
         for m in asked[p]
-        for r in request.rewards
+        for r in request.rewards or (own_reward(s.partition(":")[0]),)
     )
-    _known("folder of an arm", [arm.name for arm in arms], None)
+    _check_names("folder of an arm", [arm.name for arm in arms], None)
     return arms
 
 
@@ -247,7 +247,8 @@ def _rewards_are_read(request: BenchRequest) -> None:
     Raises:
         UsageError: a reward is unknown, or nothing would tell several apart.
     """
-    _known("reward", request.rewards, reward_names())
+    if request.rewards:
+        _check_names("reward", request.rewards, reward_names())
     blind = [name for name in request.strategies if not strategy_of(name).reads_reward]
     if len(request.rewards) > 1 and blind and request.config.predictor is None:
         raise UsageError(
@@ -269,7 +270,7 @@ def _total_holds(request: BenchRequest) -> None:
             )
 
 
-def settle_plan(folder: Path, plan: BenchPlan) -> BenchPlan:
+def load_or_write_plan(folder: Path, plan: BenchPlan) -> BenchPlan:
     """Write the plan into the folder, or take the one that is there.
 
     Raises:
@@ -288,9 +289,9 @@ def settle_plan(folder: Path, plan: BenchPlan) -> BenchPlan:
         raise StoreError(f"{file} is no plan that this version reads: choose another --run-dir") from None
     found = differences(kept, plan)
     if found:
-        told = "; ".join(f"{d.field} was {d.then or 'empty'}, is {d.now or 'empty'}" for d in found[:8])
+        text = "; ".join(f"{d.field} was {d.then or 'empty'}, is {d.now or 'empty'}" for d in found[:8])
         raise UsageError(
-            f"the bench at {folder} was begun with another plan ({told}): repeat the flags it was begun with, "
+            f"the bench at {folder} was begun with another plan ({text}): repeat the flags it was begun with, "
             "or choose another --run-dir"
         )
     return kept
@@ -310,7 +311,7 @@ def _tasks_of(asked: Path | tuple[Path, ...] | KernelBench) -> Suite:
 def _files(paths: tuple[Path, ...]) -> Suite:
     found, _ = gather(paths)
     clash = Counter(one.file.stem for one in found)
-    named = [(one, one.file.stem if clash[one.file.stem] == 1 else _longer(one.file)) for one in found]
+    named = [(one, one.file.stem if clash[one.file.stem] == 1 else _qualified_name(one.file)) for one in found]
     return Suite(
         sources=tuple((one.file, one.source.model_copy(update={"name": name})) for one, name in named if one.source),
         left_out=tuple(LeftOut(name=name, reason=str(one.fault)) for one, name in named if one.source is None),
@@ -318,7 +319,7 @@ def _files(paths: tuple[Path, ...]) -> Suite:
     )
 
 
-def _longer(file: Path) -> str:
+def _qualified_name(file: Path) -> str:
     return f"{file.parent.name}_{file.stem}"
 
 
@@ -333,7 +334,7 @@ def _sample(sources: Sequence[tuple[Path, TaskSource]], size: int | None) -> lis
     return [one for one in sources if one[1].name in chosen]
 
 
-def _known(what: str, names: Sequence[str], table: Sequence[str] | None) -> None:
+def _check_names(what: str, names: Sequence[str], table: Sequence[str] | None) -> None:
     if not names:
         raise UsageError(f"no {what} is named")
     for name in names:

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from kernelwright.bench import words
 from kernelwright.bench.metrics import figures, speedup
-from kernelwright.bench.plan import Arm, BenchPlan
 from kernelwright.bench.records import (
     DRILL_LABEL,
+    Arm,
     ArmFigures,
     BenchEnvironment,
+    BenchPlan,
     CellFigures,
     CellResult,
     Claim,
@@ -66,7 +67,7 @@ def summarize_bench(
         arms=_arms(plan, cells, first),
         factors=tuple(_levels(plan, cells, first)),
         naive=tuple(naive),
-        claims=tuple(_beside(claim, cells, first) for claim in claims()),
+        claims=tuple(_add_own_ratios(claim, cells, first) for claim in claims()),
         cells=tuple(cells),
     )
 
@@ -134,7 +135,7 @@ def _arms(plan: BenchPlan, cells: Sequence[CellResult], naive: Mapping[str, floa
 def _levels(plan: BenchPlan, cells: Sequence[CellResult], naive: Mapping[str, float]) -> list[LevelFigures]:
     """Factors with more than one level, level by level."""
     found: list[LevelFigures] = []
-    for factor in _FACTORS:
+    for factor in _FACTORS if words.several_rewards(plan.arms) else _FACTORS[:-1]:
         levels = list(dict.fromkeys(_level(arm, factor) for arm in plan.arms))
         if len(levels) > 1:
             found += [LevelFigures(factor=factor, level=level, figures=_pooled(factor, level, cells, naive))
@@ -162,7 +163,7 @@ def _labels(plan: BenchPlan, cells: Sequence[CellResult]) -> tuple[str, ...]:
         found.append(f"{_many(len(plan.left_out), 'task')} left out")
     if plan.doubtful:
         found.append(f"on a list of doubtful problems: {_many(len(plan.doubtful), 'task')}")
-    found += _failed(cells) + _short(plan, cells)
+    found += _failed(cells) + _underspent(plan, cells)
     if not plan.target.present:
         found.append(f"{plan.target.arch} is not here: nothing was timed")
     return tuple(found)
@@ -171,23 +172,23 @@ def _labels(plan: BenchPlan, cells: Sequence[CellResult]) -> tuple[str, ...]:
 def _failed(cells: Sequence[CellResult]) -> list[str]:
     tasks = len({cell.cell.task for cell in cells if cell.status == "not_admitted"})
     silent = sum(cell.status == "no_answer" for cell in cells)
-    told = [f"not admitted, and so not solved: {_many(tasks, 'task')}"] if tasks else []
-    return told + ([f"without an answer, and so not solved: {_many(silent, 'cell')}"] if silent else [])
+    labels = [f"not admitted, and so not solved: {_many(tasks, 'task')}"] if tasks else []
+    return labels + ([f"without an answer, and so not solved: {_many(silent, 'cell')}"] if silent else [])
 
 
 def _many(number: int, what: str) -> str:
     return f"1 {what}" if number == 1 else f"{number} {what}s"
 
 
-def _short(plan: BenchPlan, cells: Sequence[CellResult]) -> list[str]:
+def _underspent(plan: BenchPlan, cells: Sequence[CellResult]) -> list[str]:
     """Arms that never used the proposals they had: the budget was the same, what was spent of it was not."""
-    told: list[str] = []
+    labels: list[str] = []
     for arm in plan.arms:
         config = plan.config_of(arm, plan.seeds[0])
         made = [len(cell.steps) for cell in cells if cell.cell.arm == arm and cell.status == "done"]
         if made and max(made) < config.budget.proposals:
-            told.append(f"{words.arm_name(arm, plan.arms)} spent {max(made)} of {config.budget.proposals} proposals")
-    return told
+            labels.append(f"{words.arm_name(arm, plan.arms)} spent {max(made)} of {config.budget.proposals} proposals")
+    return labels
 
 
 def _environment(environment: Environment, policy: Policy) -> BenchEnvironment:
@@ -202,7 +203,7 @@ def _environment(environment: Environment, policy: Policy) -> BenchEnvironment:
     )
 
 
-def _beside(claim: Claim, cells: Sequence[CellResult], naive: Mapping[str, float]) -> Claim:
+def _add_own_ratios(claim: Claim, cells: Sequence[CellResult], naive: Mapping[str, float]) -> Claim:
     """The claim with our own largest ratio for tasks that mean the same kernel."""
     ratios: dict[str, float] = {}
     for cell in cells:

@@ -1,11 +1,21 @@
-"""What a comparison's figures are called, the same on the terminal and on the page."""
+"""A comparison in words: what its figures are called, the same on the terminal and on the page; and the terminal's table.
 
+The table has a row for each arm and says the same as the page, shorter. All untrusted text goes through
+`report.words.line` into `Text`.
+"""
+
+import csv
 from collections.abc import Callable, Iterable
+from io import StringIO
 from statistics import fmean
 
-from kernelwright.bench.plan import Arm
-from kernelwright.bench.records import AtK, CellFigures, CellResult, Mean
-from kernelwright.report.words import percent, times
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from kernelwright.bench.records import FAILED, Arm, ArmFigures, AtK, CellFigures, CellResult, Comparison, Mean, Naive
+from kernelwright.records.answer import times
+from kernelwright.report.words import line, percent, seconds
 
 NOTHING = "-"
 NO_INTERVAL = "\N{EN DASH}"
@@ -29,8 +39,44 @@ def arm_name(arm: Arm, arms: tuple[Arm, ...]) -> str:
     parts = [arm.strategy]
     parts += [arm.proposer] if len({a.proposer for a in arms}) > 1 else []
     parts += [arm.model] if arm.model else []
-    parts += [arm.reward] if len({a.reward for a in arms}) > 1 else []
+    parts += [arm.reward] if several_rewards(arms) else []
     return " · ".join(parts)
+
+
+def several_rewards(arms: tuple[Arm, ...]) -> bool:
+    """Whether a strategy is run with more than one: otherwise each has its own, and its name says which."""
+    return len({(a.strategy, a.reward) for a in arms}) > len({a.strategy for a in arms})
+
+
+COLUMNS = ("task", "strategy", "proposer", "model", "reward", "seed", "status", "right", "latency_us",
+           "eager", "eager_low", "eager_high", "compile", "compile_low", "compile_high",
+           "attempts", "first_right", "device_s", "tokens", "usd", "drill", "reason")  # fmt: skip
+
+
+def csv_table(comparison: Comparison) -> str:
+    """A row for each cell, with the final's ratios; what was not measured is empty, and so is a price that nobody knows."""
+    text = StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    rows.writerows(map(_row, comparison.cells))
+    return text.getvalue()
+
+
+def _row(found: CellResult) -> list[object]:
+    arm, ratios = found.cell.arm, (found.eager, found.compile)
+    return [
+        _cell_text(found.cell.task), arm.strategy, arm.proposer, _cell_text(arm.model), arm.reward, found.cell.seed,
+        found.status, found.correct, found.latency_us,
+        *(value for r in ratios for value in ((r.median, r.low, r.high) if r else (None,) * 3)),
+        len(found.steps), found.first_right, found.device_s, found.tokens, None if found.unpriced else found.usd,
+        found.drill, _cell_text(found.reason),
+    ]  # fmt: skip
+
+
+def _cell_text(hostile: str) -> str:
+    """One line that no spreadsheet takes for a formula."""
+    text = line(hostile, 400)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def share(found: Mean | None) -> str:
@@ -97,3 +143,74 @@ def money(figures: CellFigures) -> str:
     if figures.unpriced:
         return f"${figures.usd:.2f} and unknown" if figures.usd else "unknown"
     return f"${figures.usd:.2f}" if figures.tokens or figures.usd else NOTHING
+
+
+_COLUMNS = (
+    "cells",
+    "right",
+    "fast_1\neager",
+    "mean\neager",
+    "mean\ncompile",
+    "as is\neager",
+    "until\nright",
+    "device\ntime",
+)
+_MODELS = ("tokens", "money")
+_NOTE = (
+    "right, fast_1: share of all tasks that end with a right kernel, with one faster than eager. mean: "
+    "geometric mean of final speedups over all tasks, 1.0 where the kernel is slower or there is none; as is: of the right "
+    "kernels alone, losses too. until right: attempts. "
+    "The page has intervals, curves and the other figures."
+)
+
+_DIFFER = "These rows stand on different tasks; the page has a table over those that are settled in every row."
+
+
+def terminal_table(comparison: Comparison) -> RenderableType:
+    """The whole summary; print it on any console."""
+    parts: list[RenderableType] = [Text(line(label, 200), style="bold yellow") for label in comparison.labels]
+    parts += [_table(comparison), Text(_NOTE, style="dim")]
+    if any(row.shared.cells < row.figures.cells for row in comparison.arms):
+        parts.append(Text(_DIFFER, style="yellow"))
+    if comparison.naive:
+        parts.append(_naive(comparison.naive))
+    failed = [cell for cell in comparison.cells if cell.status in (*FAILED, "broken", "unpaid")]
+    for cell in failed[:12]:
+        text = f"{cell.cell.name}: {STATUS[cell.status]}: {cell.reason}"
+        parts.append(Text(line(text, 200), style="red"))
+    if len(failed) > 12:
+        parts.append(Text(f"and {len(failed) - 12} more, in bench.json", style="red"))
+    return Group(*parts)
+
+
+def _table(comparison: Comparison) -> Table:
+    talked = any(row.figures.tokens for row in comparison.arms)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("", overflow="ellipsis", min_width=12)
+    for name in (*_COLUMNS, *(_MODELS if talked else ())):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in comparison.arms:
+        name = arm_name(row.arm, comparison.plan.arms)
+        drill = " (drill)" if row.figures.drill else ""
+        cells = [*_cells(row), *([f"{row.figures.tokens:,}", money(row.figures)] if talked else ())]
+        table.add_row(Text(line(name + drill, 60)), *(Text(cell) for cell in cells))
+    return table
+
+
+def _cells(row: ArmFigures) -> list[str]:
+    found = row.figures
+    return [
+        f"{found.cells}" if not found.missing else f"{found.cells}/{found.cells + found.missing}",
+        share(found.correct),
+        share(fast(found, "eager", 1.0)),
+        mean(speedup(found, "eager", "all")),
+        mean(speedup(found, "compile", "all")),
+        mean(speedup(found, "eager", "solved")),
+        f"{found.first_right:.1f}" if found.first_right is not None else NOTHING,
+        seconds(found.device_s),
+    ]
+
+
+def _naive(naive: tuple[Naive, ...]) -> Text:
+    kernels = [f"{one.task} {times(one.eager.median) if one.eager else one.outcome}" for one in naive]
+    return Text(line(f"naive kernels over eager: {', '.join(kernels)}", 2000), style="dim")

@@ -88,15 +88,12 @@ async def _admit(request: AdmissionRequest, suppliers: Suppliers) -> Admission:
     target = resolve_target(request.target)
     found, skipped = gather(request.paths)
     listener = suppliers.listener
-    evaluator = suppliers.open_evaluator(request.policy)
-    try:
+    async with suppliers.evaluating(request.policy) as evaluator:
         environment = await evaluator.environment(target)
-        gateway = Examiner(evaluator, target, environment, request.policy, request.limit_s)
+        examiner = Examiner(evaluator, target, environment, request.policy, request.limit_s)
         with open_lines(TaskReport, request.lines) as lines:
             known = {} if request.fresh else {line.key: line for line in lines.read()}
-            tasks = [await _one(gateway, file, known, lines) for file in _told(found, listener)]
-    finally:
-        await evaluator.close()
+            tasks = [await _examine(examiner, file, known, lines) for file in _announce(found, listener)]
     admission = Admission(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         target=target,
@@ -155,15 +152,17 @@ def _read(file: Path) -> Found:
         return Found(file, None, error)
 
 
-def _told(found: Sequence[Found], listener: Listener) -> Iterator[Found]:
+def _announce(found: Sequence[Found], listener: Listener) -> Iterator[Found]:
     for place, one in enumerate(found, 1):
         listener(Phase(text=f"{one.file} ({place} of {len(found)})"))
         yield one
 
 
-async def _one(gateway: Examiner, one: Found, known: Mapping[str, TaskReport], lines: Lines[TaskReport]) -> TaskReport:
+async def _examine(
+    examiner: Examiner, one: Found, known: Mapping[str, TaskReport], lines: Lines[TaskReport]
+) -> TaskReport:
     """The report of one file: the known one, or a new one that is written down before the next is begun."""
-    key = _key(gateway, one)
+    key = _key(examiner, one)
     old = known.get(key)
     # What broke the referee is tried again: nothing is known of it.
     if old is not None and old.reason != "not_examined":
@@ -172,23 +171,23 @@ async def _one(gateway: Examiner, one: Found, known: Mapping[str, TaskReport], l
     blank = TaskReport(
         key=key, file=str(one.file), name=one.name, fit=True, reason=None, message="", checks=(), seconds=0.0
     )
-    report = blank.model_copy(update=await _look(gateway, one))
+    report = blank.model_copy(update=await _ask_referee(examiner, one))
     report = report.model_copy(update={"seconds": time.monotonic() - start})
     lines.append(report)
     return report
 
 
-async def _look(gateway: Examiner, one: Found) -> dict[str, object]:
+async def _ask_referee(examiner: Examiner, one: Found) -> dict[str, object]:
     """The fields of a report that the referee's answer decides."""
     if one.source is None:
         reason = one.fault.reason if one.fault is not None and one.fault.reason == "no_task" else "unreadable"
         return _unfit(reason, str(one.fault))
     try:
-        examined = await asyncio.wait_for(gateway.evaluator.examine(one.source, gateway.target), gateway.limit_s)
+        examined = await asyncio.wait_for(examiner.evaluator.examine(one.source, examiner.target), examiner.limit_s)
     except TaskError as error:
         return _unfit(error.reason, str(error))
     except TimeoutError:
-        return _unfit("slow", f"it was not examined within {gateway.limit_s:.0f} s; make its inputs smaller")
+        return _unfit("slow", f"it was not examined within {examiner.limit_s:.0f} s; make its inputs smaller")
     except KernelwrightError as error:
         return _unfit("not_examined", str(error))
     return {"checks": examined.checks, "task": examined.task}
@@ -200,15 +199,15 @@ def _unfit(reason: str, message: str) -> dict[str, object]:
     return {"fit": False, "reason": known, "message": message, "checks": (refused,)}
 
 
-def _key(gateway: Examiner, one: Found) -> str:
+def _key(examiner: Examiner, one: Found) -> str:
     source = one.source.identity_fields() if one.source else str(one.fault)
     return identity(
         "admission",
         {
             "source": source,
-            "target": gateway.target.model_dump(mode="json"),
-            "device": gateway.environment.device.name,
-            "versions": dict(gateway.environment.versions),
-            "policy": gateway.policy.model_dump(mode="json"),
+            "target": examiner.target.model_dump(mode="json"),
+            "device": examiner.environment.device.name,
+            "versions": dict(examiner.environment.versions),
+            "policy": examiner.policy.model_dump(mode="json"),
         },
     )

@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kernelwright.engine.events import Listener, Phase
-from kernelwright.engine.summary import reason_of
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import KernelwrightError, TaskError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.pages import page
 from kernelwright.records.base import identity
 from kernelwright.records.policy import Effort, Policy
-from kernelwright.records.published import AuditedKernel, KernelAudit, PublishedKernel, reason_class, summed_up
+from kernelwright.records.published import AuditedKernel, KernelAudit, PublishedKernel, reason_class, summarise
+from kernelwright.records.reasons import reason_of
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task
 from kernelwright.report.audit import render_audit
@@ -36,6 +37,8 @@ LIMIT_S = 600.0
 """Longest that one kernel may take, its task's admission included."""
 BROKEN = "not judged"
 """The reason where the referee or the machine broke: nothing is known of the kernel, and it is tried again."""
+NO_KERNEL = ("task: unreadable", "task: no_task", "unreadable kernel")
+"""What a file comes to that is no kernel beside its task."""
 PUBLISHED = Policy(weights="constant", unmatched="construction")
 """Published kernels are for inference, and their modules are their authors' own."""
 
@@ -93,16 +96,18 @@ async def _audit(request: AuditRequest, suppliers: Suppliers) -> AuditResult:
     target = resolve_target(request.target)
     published = read_published(request.path, request.tasks)
     _make(request.folder)
-    evaluator = suppliers.open_evaluator(request.policy)
-    try:
+    async with suppliers.evaluating(request.policy) as evaluator:
         environment = await evaluator.environment(target)
         auditor = _Auditor(evaluator, target, environment, request)
         with open_lines(AuditedKernel, request.folder / LINES) as lines:
             known = {} if request.fresh else {line.key: line for line in lines.read()}
-            found = await _all(auditor, published, (known, lines), suppliers.listener)
-    finally:
-        await evaluator.close()
+            found = await _judge_all(auditor, published, (known, lines), suppliers.listener)
     kernels = tuple(found)
+    if kernels and all(kernel.reason in NO_KERNEL for kernel in kernels):
+        raise UsageError(
+            f"{request.path}: nothing there is a published kernel beside its task: {kernels[0].message}. "
+            f"{page('audit.md')} has every form"
+        )
     done = KernelAudit(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         source=str(request.path),
@@ -110,11 +115,11 @@ async def _audit(request: AuditRequest, suppliers: Suppliers) -> AuditResult:
         device=environment.device.name,
         versions=environment.versions,
         weights=request.policy.weights,
-        summary=summed_up(kernels),
+        summary=summarise(kernels),
         kernels=kernels,
     )
-    page = write_whole(request.folder / PAGE, render_audit(done))
-    return AuditResult(done, page, write_whole(request.folder / JSON, done.model_dump_json(indent=1)))
+    written = write_whole(request.folder / PAGE, render_audit(done), follow=False)
+    return AuditResult(done, written, write_whole(request.folder / JSON, done.model_dump_json(indent=1), follow=False))
 
 
 def _make(folder: Path) -> None:
@@ -128,7 +133,7 @@ Book = tuple[Mapping[str, AuditedKernel], Lines[AuditedKernel]]
 """What is known, and where it is written down."""
 
 
-async def _all(
+async def _judge_all(
     auditor: _Auditor, published: Sequence[PublishedKernel], book: Book, listener: Listener
 ) -> list[AuditedKernel]:
     """Task by task; in the order of publication."""
@@ -137,28 +142,28 @@ async def _all(
     places = sorted(range(len(published)), key=lambda n: order[published[n].reference])
     for done, place in enumerate(places, 1):
         listener(Phase(text=f"{published[place].name} ({done} of {len(published)})"))
-        found[place] = await _one(auditor, published[place], book)
+        found[place] = await _judge_one(auditor, published[place], book)
     return [found[place] for place in range(len(published))]
 
 
-async def _one(auditor: _Auditor, one: PublishedKernel, book: Book) -> AuditedKernel:
+async def _judge_one(auditor: _Auditor, one: PublishedKernel, book: Book) -> AuditedKernel:
     """The known verdict, or a new one that is written down before the next kernel is begun."""
     key, (known, lines) = _key(auditor, one), book
     if (old := known.get(key)) is not None and old.reason != BROKEN:
         return old.model_copy(update={"published": one})
     start = time.monotonic()
-    audited = AuditedKernel(key=key, published=one, reason="").model_copy(update=await _judged(auditor, one))
+    audited = AuditedKernel(key=key, published=one, reason="").model_copy(update=await _verdict_fields(auditor, one))
     audited = audited.model_copy(update={"seconds": time.monotonic() - start})
     lines.append(audited)
     return audited
 
 
-async def _judged(auditor: _Auditor, one: PublishedKernel) -> dict[str, object]:
+async def _verdict_fields(auditor: _Auditor, one: PublishedKernel) -> dict[str, object]:
     """The fields of a verdict."""
     if one.missing:
         return {"reason": "nothing to judge", "message": one.missing}
     try:
-        return await asyncio.wait_for(_evaluated(auditor, one), auditor.request.limit_s)
+        return await asyncio.wait_for(_evaluate(auditor, one), auditor.request.limit_s)
     except TaskError as error:
         return {"reason": f"task: {error.reason}", "message": str(error)}
     except UsageError as error:
@@ -169,15 +174,15 @@ async def _judged(auditor: _Auditor, one: PublishedKernel) -> dict[str, object]:
         return {"reason": BROKEN, "message": str(error)}
 
 
-async def _evaluated(auditor: _Auditor, one: PublishedKernel) -> dict[str, object]:
+async def _evaluate(auditor: _Auditor, one: PublishedKernel) -> dict[str, object]:
     kind, suffix = auditor.target.kind, one.suffix
     candidate = parse_text(one.kernel, kind) if suffix == ".py" else with_declared(parse_kernel(one.kernel, suffix))
-    task = await _admitted(auditor, one)
+    task = await _admit_once(auditor, one)
     evaluation = await auditor.evaluator.evaluate(task, candidate, auditor.request.effort)
     return {"evaluation": evaluation, "reason": reason_class(evaluation), "message": reason_of(evaluation)}
 
 
-async def _admitted(auditor: _Auditor, one: PublishedKernel) -> Task:
+async def _admit_once(auditor: _Auditor, one: PublishedKernel) -> Task:
     """The task, admitted once.
 
     Raises:

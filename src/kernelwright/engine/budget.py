@@ -14,7 +14,7 @@ from kernelwright.search.strategy import PROPOSALS
 class Budget(Record):
     """Upper bounds; None: unlimited. Checked before each proposal request, so what is in flight may go beyond.
 
-    Tokens and money are checked before each call besides (`engine/gateway/meter.py`), and hold.
+    Tokens and money are checked before each call besides (`engine/gateway/models.py`), and hold.
     """
 
     proposals: int = Field(default=PROPOSALS, ge=1)
@@ -24,6 +24,9 @@ class Budget(Record):
     tokens: int | None = Field(default=None, gt=0)
     """Of all models, prompts and replies."""
     usd: float | None = Field(default=None, gt=0)
+    wall_s: float | None = Field(default=None, gt=0)
+    """Seconds of a search on the wall's clock, each time that it is begun or resumed; calls and evaluations in flight end
+    with it. The final follows."""
 
 
 class BudgetAccount:
@@ -53,7 +56,7 @@ class BudgetAccount:
         """Book what one attempt cost."""
         self.spent = self.spent.plus(cost)
 
-    def settle(self, reserved: int, made: int, unbooked: Cost | None = None) -> None:
+    def end_request(self, reserved: int, made: int, unbooked: Cost | None = None) -> None:
         """End a proposal request: what it did not use is free again, but an empty answer costs one proposal.
 
         `unbooked` is what it cost beside its attempts.

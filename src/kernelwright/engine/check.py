@@ -1,27 +1,28 @@
 """Check: judges one kernel that a person wrote, and profiles it on request. Nothing is stored."""
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from kernelwright.engine.events import Phase
-from kernelwright.engine.receipts.claims import issue
+from kernelwright.engine.receipts import issue
 from kernelwright.engine.request import CheckRequest, ProfileRequest
-from kernelwright.engine.summary import CheckSummary, ProfileSummary, check_of, profile_of
+from kernelwright.engine.summary import CheckSummary, ProfileSummary, check_of
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import CPU, compiled_for, resolve_target
 from kernelwright.errors import TaskError, UsageError
+from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.execution.executor import Place
 from kernelwright.export.model_new import unwrap
 from kernelwright.feedback.bottleneck import diagnose
-from kernelwright.languages import language
+from kernelwright.languages import language, too_large
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Compiled, Measured, Verified
 from kernelwright.records.receipt import Claim
-from kernelwright.records.task import Target, TaskSource
+from kernelwright.records.task import Target, Task, TaskSource
 from kernelwright.tasks.files import read_text
-from kernelwright.tasks.kernel_file import read_kernel
-from kernelwright.tasks.module_names import made, surely_lacks
+from kernelwright.tasks.kernel_file import made, read_kernel, surely_lacks
 from kernelwright.tasks.table import read_task
 
 
@@ -35,16 +36,8 @@ def check(request: CheckRequest, suppliers: Suppliers | None = None) -> CheckSum
 
 
 async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
-    source = _task(request)
-    named = request.target or source.limits.arch or None
-    candidate = _kernel(request, resolve_target(named, request.place).kind)
-    target = _target_for(named, candidate.language, request.place)
-    evaluator = suppliers.open_evaluator(request.policy, request.place)
-    try:
-        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
-        task = await evaluator.admit(source, target)
+    async with _admitted(request, suppliers) as (evaluator, task, candidate):
         environment = await evaluator.environment()
-        suppliers.listener(Phase(text=f"judging {request.kernel.name}"))
         evaluation = await evaluator.evaluate(task, candidate, request.effort)
         if request.receipt is not None:
             claim = Claim(
@@ -57,8 +50,6 @@ async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
             )
             issue(claim, request.receipt)
         return check_of(task, environment, candidate, evaluation)
-    finally:
-        await evaluator.close()
 
 
 def profile(request: ProfileRequest, suppliers: Suppliers | None = None) -> ProfileSummary:
@@ -73,27 +64,31 @@ def profile(request: ProfileRequest, suppliers: Suppliers | None = None) -> Prof
 
 
 async def _profile(request: ProfileRequest, suppliers: Suppliers) -> ProfileSummary:
-    source = _task(request)
-    named = request.target or source.limits.arch or None
-    candidate = _kernel(request, resolve_target(named).kind)
-    target = _target_for(named, candidate.language)
-    evaluator = suppliers.open_evaluator(request.policy)
-    try:
-        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
-        task = await evaluator.admit(source, target)
-        environment = await evaluator.environment()
-        suppliers.listener(Phase(text=f"judging {request.kernel.name}"))
+    async with _admitted(request, suppliers) as (evaluator, task, candidate):
         found = await evaluator.evaluate(task, candidate)
         suppliers.listener(Phase(text=f"profiling {request.kernel.name}"))
         build = found.build if isinstance(found, Measured | Verified | Compiled) else None
         profile = await evaluator.profile(task, candidate, build)
         statement = diagnose(profile, found if isinstance(found, Measured) else None)
-        return profile_of(check_of(task, environment, candidate, found), profile, statement)
-    finally:
-        await evaluator.close()
+        check = check_of(task, await evaluator.environment(), candidate, found)
+        return ProfileSummary(**dict(check), profile=profile, statement=statement)
 
 
-def _task(request: CheckRequest | ProfileRequest) -> TaskSource:
+@asynccontextmanager
+async def _admitted(request: ProfileRequest, suppliers: Suppliers) -> AsyncIterator[tuple[Evaluator, Task, Candidate]]:
+    """A referee that has admitted the task, and the kernel that it is about to judge."""
+    source = _task(request)
+    named = request.target or source.limits.arch or None
+    candidate = _kernel(request, resolve_target(named, request.place).kind)
+    target = _target_for(named, candidate.language, request.place)
+    async with suppliers.evaluating(request.policy, request.place) as evaluator:
+        suppliers.listener(Phase(text=f"admitting {source.name} on {target.name}"))
+        task = await evaluator.admit(source, target)
+        suppliers.listener(Phase(text=f"judging {request.kernel.name}"))
+        yield evaluator, task, candidate
+
+
+def _task(request: ProfileRequest) -> TaskSource:
     """The task.
 
     Raises:
@@ -111,7 +106,7 @@ def _task(request: CheckRequest | ProfileRequest) -> TaskSource:
         raise
 
 
-def _kernel(request: CheckRequest | ProfileRequest, kind: str) -> Candidate:
+def _kernel(request: ProfileRequest, kind: str) -> Candidate:
     """The kernel in the file, for a kind of device; out of a drop-in that `-o` wrote, as it was judged."""
     path = request.kernel
     exported = unwrap(read_text(path, "kernel")) if path.suffix == ".py" else None
@@ -120,6 +115,8 @@ def _kernel(request: CheckRequest | ProfileRequest, kind: str) -> Candidate:
     found = read_kernel(path, request.entry, request.workspace_bytes, kind)
     if language(found.language).form == "module":
         _must_define(path, found)
+    elif why := too_large(found.source):
+        raise UsageError(f"{path}: {why}: no compiler is asked; make it shorter")
     return found
 
 
@@ -137,7 +134,7 @@ def _must_define(path: Path, candidate: Candidate) -> None:
         raise UsageError(f"{path.name} defines no class {entry}; {has}{other}")
 
 
-def _target_for(name: str | None, written: str, place: Place | None = None) -> Target:
+def _target_for(name: str | None, written: str, place: Place) -> Target:
     """The target that is named; without a name the device that is here, if the language is for it.
 
     Raises:

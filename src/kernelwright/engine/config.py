@@ -5,13 +5,14 @@ is resumed. Each part's options are next to the part (`search`, `records.policy`
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self, cast
 
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
+from kernelwright.devices import kinds
 from kernelwright.engine.budget import Budget
 from kernelwright.engine.predictor import PredictorConfig
 from kernelwright.errors import UsageError
@@ -37,7 +38,7 @@ DEFAULT_REWARD = "tritongym"
 AUTHOR, INDUCTOR, LLM = "author", "inductor", "llm"
 """The built-in proposer, what `torch.compile` writes, and the one that asks models for kernels."""
 COLLEAGUES = f"{AUTHOR}{TOGETHER}{INDUCTOR}"
-"""Who writes where nobody is named and each can have its turn (`colleagues`)."""
+"""Who writes where nobody is named and each can have its turn (`without_inductor`)."""
 FEWEST = 4
 """Proposals of which one is worth spending on what `torch.compile` writes."""
 FIRST_PROMPTS: Settings = {"name": "best_of_n", "role": "frontend"}
@@ -93,6 +94,11 @@ class Remeasurement(Record):
     """Write the best kernel however slow it is."""
 
 
+def own_reward(strategy: str) -> str:
+    """The reward that a strategy's paper has; the default one where it has none."""
+    return strategy if is_reward(strategy) else DEFAULT_REWARD
+
+
 class RunConfig(Record):
     """A run's configuration, all defaults filled in."""
 
@@ -136,7 +142,7 @@ class RunConfig(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _effort_s_own(cls, given: object) -> object:
+    def _apply_effort(cls, given: object) -> object:
         """The settings that the effort brings stand in the configuration, so that the card says what was used."""
         brought = next(
             (own for name, own in EFFORTS.items() if isinstance(given, dict) and given.get("effort") == name), None
@@ -145,7 +151,7 @@ class RunConfig(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _small_s_own(cls, given: object) -> object:
+    def _apply_small_model(cls, given: object) -> object:
         """The packaged model knows the frontend's first prompt as training shows it: no other is asked, if none is named."""
         model = (given.get("models") or {}).get(EVERY_ROLE) if isinstance(given, dict) else None
         name = model.get("name") if isinstance(model, dict) else getattr(model, "name", None)
@@ -157,16 +163,16 @@ class RunConfig(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _own_reward(cls, given: object) -> object:
+    def _default_reward(cls, given: object) -> object:
         """The strategy's own reward stands in the configuration, so that the card says what was used."""
         if not isinstance(given, dict) or "reward" in given:
             return given
         strategy = given.get("strategy")
         name = strategy.get("name") if isinstance(strategy, dict) else getattr(strategy, "name", None)
-        return {**given, "reward": name if isinstance(name, str) and is_reward(name) else DEFAULT_REWARD}
+        return {**given, "reward": own_reward(name) if isinstance(name, str) else DEFAULT_REWARD}
 
     @model_validator(mode="after")
-    def _own_budget(self) -> Self:
+    def _default_budget(self) -> Self:
         """The proposals that the strategy needs stand in the configuration, where nobody has named a number."""
         if "proposals" not in self.budget.model_fields_set:
             whole = {**self.budget.model_dump(), "proposals": _proposals(self)}
@@ -186,18 +192,25 @@ def _proposals(config: RunConfig) -> int:
     return max(1, round(config.strategy.usual_proposals() * SHARE[config.effort]))
 
 
-def load_config(file: Path | None, flags: Settings, given: str = "the flags") -> RunConfig:
+def load_config(
+    file: Path | None, flags: Settings, given: str = "the flags", tell: Callable[[str], None] = lambda text: None
+) -> RunConfig:
     """The file's settings with the flags over them, which a message calls what their author `given` them as.
+
+    `tell` hears which of the file's settings are not used.
 
     Raises:
         UsageError: the file cannot be read, or a setting is unknown or out of bounds; all of them are named.
     """
-    settings = merge(_toml(file) if file else {}, flags)
+    below = _toml(file) if file else {}
+    settings = merge(below, flags)
+    for name in unused(below, flags):
+        tell(f"{name} in {str(file)!r} is not used: it is of another one than {given} name")
     try:
         return RunConfig.model_validate(settings)
     except ValidationError as error:
         faults = "; ".join(
-            f"{'.'.join(str(part) for part in fault['loc'])}: {_said(fault)}" for fault in error.errors()
+            f"{'.'.join(str(part) for part in fault['loc'])}: {_fault_text(fault)}" for fault in error.errors()
         )
         where = f"configuration {str(file)!r} and {given}" if file else given
         raise UsageError(
@@ -205,7 +218,7 @@ def load_config(file: Path | None, flags: Settings, given: str = "the flags") ->
         ) from None
 
 
-def _said(fault: "ErrorDetails") -> str:
+def _fault_text(fault: "ErrorDetails") -> str:
     if fault["type"] != "extra_forbidden":
         return complaint(fault)
     *owners, name = map(str, fault["loc"])
@@ -227,8 +240,17 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def wished(config: RunConfig, limits: TaskLimits, kind: KindName) -> RunConfig:
-    """The configuration with the task's goal, and the strategy's own writer and language, where nobody gave another one."""
+def complete_config(config: RunConfig, limits: TaskLimits, target: Target, *, compared: bool = False) -> RunConfig:
+    """The configuration with all that the task and its target decide.
+
+    A run that is `compared` with others has no time limit of its own: all of them spend the same budget.
+    """
+    config = without_inductor(with_task_defaults(config, limits, target.kind), target)
+    return config if compared else with_time_limit(config, target)
+
+
+def with_task_defaults(config: RunConfig, limits: TaskLimits, kind: KindName) -> RunConfig:
+    """The task's goal, and the strategy's own writer and language, where nobody gave another one."""
     wanted = config.target_us if config.target_us is not None else limits.target_us
     written = config.strategy.proposer if config.proposer in (AUTHOR, COLLEAGUES) else ""
     proposer = written or config.proposer
@@ -236,25 +258,25 @@ def wished(config: RunConfig, limits: TaskLimits, kind: KindName) -> RunConfig:
     return config.model_copy(update={"target_us": wanted, "proposer": proposer, "language": config.language or usual})
 
 
-def colleagues(config: RunConfig, target: Target) -> RunConfig:
-    """The author alone where nobody else was named and `torch.compile` is no colleague.
+def without_inductor(config: RunConfig, target: Target) -> RunConfig:
+    """The author alone, unless proposers were named, where `torch.compile` can be no second one.
 
-    It is one where kernels are timed against it, and where the budget has room for its turn.
+    It can where kernels are timed against it and the budget has room for its turn.
     """
-    told = "compile" in config.policy.baselines and config.budget.proposals >= FEWEST
-    if config.proposer != COLLEAGUES or (target.present and told):
+    has_turn = "compile" in config.policy.baselines and config.budget.proposals >= FEWEST
+    if config.proposer != COLLEAGUES or (target.present and has_turn):
         return config
     return config.model_copy(update={"proposer": AUTHOR})
 
 
-def hurried(config: RunConfig, target: Target) -> RunConfig:
+def with_time_limit(config: RunConfig, target: Target) -> RunConfig:
     """A search on a GPU that is not thorough ends by time too, if no model, no other strategy and no budget was named.
 
     On a CPU the first evaluation compiles the baselines, which alone takes longer.
     """
     alone = {*config.proposer.split(TOGETHER)} <= {AUTHOR, INDUCTOR} and config.strategy.name == DEFAULT.name
     usual = config.budget == Budget(proposals=_proposals(config))
-    if config.effort not in SEARCH_S or not (alone and usual) or target.kind == "cpu" or not target.present:
+    if config.effort not in SEARCH_S or not (alone and usual and target.present and kinds()[target.kind].gpu):
         return config
     update: dict[str, object] = {"budget": config.budget.model_copy(update={"device_s": SEARCH_S[config.effort]})}
     if config.effort == "quick" and config.policy.final_seconds == QUICK_FINAL_S:
@@ -267,11 +289,26 @@ def merge(below: Settings, above: Settings) -> dict[str, JsonValue]:
     merged = dict(below)
     for name, value in above.items():
         old = merged.get(name)
-        if isinstance(old, dict) and isinstance(value, dict) and old.get("name") == value.get("name", old.get("name")):
-            merged[name] = merge(old, value)
-        else:
-            merged[name] = value
+        together = isinstance(old, dict) and isinstance(value, dict) and _alike(old, value)
+        merged[name] = merge(cast("Settings", old), cast("Settings", value)) if together else value
     return merged
+
+
+def _alike(old: Settings, new: Settings) -> bool:
+    """Whether two tables are about the same strategy or model, or one of them does not say about which."""
+    return old.get("name") is None or old["name"] == new.get("name", old["name"])
+
+
+def unused(below: Settings, above: Settings, at: str = "") -> list[str]:
+    """The settings of tables that another strategy or model drops, by their dotted names."""
+    found: list[str] = []
+    for name in below.keys() & above.keys():
+        old, new = below[name], above[name]
+        if isinstance(old, dict) and isinstance(new, dict):
+            here = f"{at}{name}."
+            lost = [f"{here}{each}" for each in old if each not in ("name", "provider", *new)]
+            found += unused(old, new, here) if _alike(old, new) else lost
+    return sorted(found)
 
 
 def _toml(file: Path) -> dict[str, JsonValue]:

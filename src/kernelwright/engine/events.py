@@ -74,6 +74,8 @@ class Judged(_Event):
     attempt: int
     outcome: str
     feedback: Feedback
+    reason: str = ""
+    """Why it was not right, in one sentence; empty if it was."""
     latency_us: float | None
     versus: tuple[Versus, ...] = ()
     known: int | None = None

@@ -15,39 +15,41 @@ from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
+from kernelwright.devices import kinds
 from kernelwright.engine.events import Listener, Phase, silent
-from kernelwright.engine.gateway.router import ModelRouter
+from kernelwright.engine.gateway.models import ModelRouter
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import KernelwrightError, StoreError, TaskError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.knowledge.graph.file import graph_text, read_graph
 from kernelwright.knowledge.graph.merge import (
+    apply_labels,
+    labels_of,
     merged,
     name_of,
-    own_labels,
     read_labels,
     read_steps,
-    relabelled,
     with_example,
 )
 from kernelwright.knowledge.graph.switched import read_switched, trajectories
-from kernelwright.knowledge.library import exemplified, technique_names
-from kernelwright.languages import names_for
+from kernelwright.knowledge.library import technique_names, techniques_with_examples
+from kernelwright.languages import language_of, names_for
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.table import ChatModel, make_model
-from kernelwright.propose.llm.trajectory import Ask, reason, relabel
+from kernelwright.propose.llm.graph import Ask, reason, relabel
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record, complaint
 from kernelwright.records.evaluation import Evaluation, Measured, is_right, speedup_over_eager
 from kernelwright.records.measure import Timing
 from kernelwright.records.task import TaskSource
-from kernelwright.records.technique import Example, Technique
-from kernelwright.records.technique_graph import (
+from kernelwright.records.technique import (
     START,
     Edge,
+    Example,
     Judged,
     Step,
     StepExample,
+    Technique,
     TechniqueGraph,
     Trajectory,
     code_id,
@@ -127,14 +129,16 @@ async def build(
     notes = request.out.with_name(f"{request.out.name}.judged.jsonl")
     with open_lines(Noted, notes) as lines:
         judge = _Judge(evaluator, request.target, {(n.task, n.code): n.judged for n in lines.read()}, lines.append)
-        for source in await _gathered(request, evaluator, dropped, make):
+        for source in await _collect(request, evaluator, dropped, make):
             if source.trajectory.id in graph.merged:
                 known += 1
                 continue
             listener(Phase(text=f"{source.trajectory.task}: {len(source.trajectory.steps)} steps"))
             try:
-                trajectory = _labelled(source.trajectory, graph, request.relabel)
-                graph = _kept(graph, trajectory, source.trajectory.id, await judge.judged(source, trajectory))
+                trajectory = _relabel(source.trajectory, graph, request.relabel)
+                graph = _merge_trajectory(
+                    graph, trajectory, source.trajectory.id, await judge.judged(source, trajectory)
+                )
             except UsageError as error:
                 dropped.append(f"{source.trajectory.task}: {error}")
                 continue
@@ -145,18 +149,20 @@ async def build(
     return BuildReport(merged=done, known=known, dropped=tuple(dropped))
 
 
-def _kept(graph: TechniqueGraph, trajectory: Trajectory, given: str, judged: dict[str, Judged]) -> TechniqueGraph:
+def _merge_trajectory(
+    graph: TechniqueGraph, trajectory: Trajectory, given: str, judged: dict[str, Judged]
+) -> TechniqueGraph:
     """The graph with the trajectory, which is remembered as it was given: relabelled it has another hash."""
     found = merged(graph, trajectory, judged)
     return found.model_copy(update={"merged": tuple(dict.fromkeys((*found.merged, given)))})
 
 
-def _labelled(trajectory: Trajectory, graph: TechniqueGraph, may_be_new: bool) -> Trajectory:
+def _relabel(trajectory: Trajectory, graph: TechniqueGraph, may_be_new: bool) -> Trajectory:
     known = (*graph.nodes, *sorted(technique_names()))
     unknown = [step.method for step in trajectory.steps if name_of(step.method) not in known]
     if unknown and not may_be_new:
         raise UsageError(f"{unknown[0]!r} is no technique of the graph or the library")
-    return relabelled(trajectory, own_labels(trajectory, known), known)
+    return apply_labels(trajectory, labels_of(trajectory, known), known)
 
 
 class _Judge:
@@ -177,7 +183,7 @@ class _Judge:
             return source.judged
         if self._evaluator is None:
             raise UsageError("there is no referee to judge its steps")
-        target = resolve_target(self._target or ("cpu" if trajectory.kind == "cpu" else None))
+        target = resolve_target(self._target or (None if kinds()[trajectory.kind].gpu else trajectory.kind))
         if target.kind != trajectory.kind:
             raise UsageError(f"it is for {trajectory.kind}, and the target is {target.name}")
         try:
@@ -207,13 +213,15 @@ def judged_of(found: Evaluation) -> Judged:
         right=is_right(found) or found.outcome == "compiled",
         device=found.device if timed else "",
         latency_us=found.timing.latency_us if isinstance(found, Measured) else None,
-        within_us=_within(found.timing) if isinstance(found, Measured) and found.timing.clock == "device" else None,
+        within_us=_median_interval(found.timing)
+        if isinstance(found, Measured) and found.timing.clock == "device"
+        else None,
         speedup=(ratio.median, ratio.low, ratio.high) if ratio else None,
         evidence=failure_of(found),
     )
 
 
-def _within(timing: Timing) -> tuple[float, float] | None:
+def _median_interval(timing: Timing) -> tuple[float, float] | None:
     """The sign test's interval for the median of the candidate's samples; None: there are too few of them."""
     samples = sorted(next(arm.samples_us for arm in timing.arms if arm.name == "candidate"))
     tails = accumulate(math.comb(len(samples), k) / 2 ** len(samples) for k in range(len(samples) // 2))
@@ -224,7 +232,7 @@ def _within(timing: Timing) -> tuple[float, float] | None:
 # --- where trajectories come from ---------------------------------------------------------------------------------------
 
 
-async def _gathered(
+async def _collect(
     request: BuildRequest, evaluator: Evaluator | None, dropped: list[str], make: Callable[[ModelConfig], ChatModel]
 ) -> list[Source]:
     """Every trajectory: those that are there, or, where a model reasons, its own about each task."""
@@ -234,7 +242,7 @@ async def _gathered(
     try:
         for path in request.sources:
             try:
-                found.append(await _reasoned(path, request, evaluator, router.model("coder").reply))
+                found.append(await _reason_about(path, request, evaluator, router.model("coder").reply))
             except (TaskError, UsageError, ValidationError) as error:
                 reason = complaint(error.errors()[0]) if isinstance(error, ValidationError) else str(error)
                 dropped.append(f"{path}: {reason}")
@@ -243,7 +251,7 @@ async def _gathered(
     return found
 
 
-async def _reasoned(path: Path, request: BuildRequest, evaluator: Evaluator, ask: Ask) -> Source:
+async def _reason_about(path: Path, request: BuildRequest, evaluator: Evaluator, ask: Ask) -> Source:
     """A model's trajectory for a task, under the graph's names."""
     source = read_task(path)
     target = resolve_target(request.target)
@@ -256,7 +264,7 @@ async def _reasoned(path: Path, request: BuildRequest, evaluator: Evaluator, ask
         task=source.name, family=task.graph.family, kind=target.kind, language=language, sizes=source.sizes,
         source=source.origin, steps=steps,
     )  # fmt: skip
-    return Source(relabelled(given, labels, known), source, {})
+    return Source(apply_labels(given, labels, known), source, {})
 
 
 def _sources(paths: Sequence[Path], dropped: list[str]) -> Iterator[Source]:
@@ -264,7 +272,7 @@ def _sources(paths: Sequence[Path], dropped: list[str]) -> Iterator[Source]:
         if (path / FILE).is_file():
             yield from of_run(path)
         elif path.suffix == ".json":
-            yield from _of_file(path, dropped)
+            yield from _read_file(path, dropped)
         elif path.is_dir():
             yield from _sources(sorted(p for p in path.iterdir() if not p.name.startswith(".")), dropped)
         else:
@@ -279,7 +287,7 @@ def of_switched(path: Path) -> Iterator[Source]:
     """
     source = read_switched(path)
     task = read_task(path.parent.parent / f"{path.stem}.cpp")
-    kind = "cpu" if path.suffix == ".cpp" else "cuda"
+    kind = language_of("", path.suffix).targets[0]
     for way in trajectories(source, task.serial, family_of(task), kind, task.sizes):
         yield Source(way, task, {})
 
@@ -290,7 +298,7 @@ def family_of(task: TaskSource) -> str:
     return line.partition("'family': '")[2].partition("'")[0]
 
 
-def _of_file(path: Path, dropped: list[str]) -> Iterator[Source]:
+def _read_file(path: Path, dropped: list[str]) -> Iterator[Source]:
     """Trajectories in JSON: {"task": FILE, "kind", "language", "steps": [{think, method, detail, code}], "labels": [...]}."""
     try:
         given = json.loads(path.read_text(encoding="utf-8"))
@@ -299,19 +307,19 @@ def _of_file(path: Path, dropped: list[str]) -> Iterator[Source]:
         return
     for number, entry in enumerate(given if isinstance(given, list) else [given]):
         try:
-            yield _written(entry, path)
+            yield _parse_entry(entry, path)
         except (KernelwrightError, ValidationError, KeyError, TypeError) as error:
             reason = complaint(error.errors()[0]) if isinstance(error, ValidationError) else str(error)
             dropped.append(f"{path}, trajectory {number}: {reason}")
 
 
-def _written(entry: dict[str, JsonValue], path: Path) -> Source:
+def _parse_entry(entry: dict[str, JsonValue], path: Path) -> Source:
     labels = entry.pop("labels", None)
     task = read_task(path.parent / str(entry["task"]))
     given = {"family": family_of(task), "sizes": dict(task.sizes), **entry, "task": task.name, "source": task.origin}
     trajectory = Trajectory.model_validate(given)
     if labels is not None:
-        trajectory = relabelled(trajectory, read_labels(json.dumps(labels)), sorted(technique_names()))
+        trajectory = apply_labels(trajectory, read_labels(json.dumps(labels)), sorted(technique_names()))
     return Source(trajectory, task, {})
 
 
@@ -364,7 +372,7 @@ def _method(attempt: Attempt) -> str:
 
 def from_cards() -> TechniqueGraph:
     """The library's cards as a graph: each example that a card has is a step from the start."""
-    shown = exemplified()
+    shown = techniques_with_examples()
     edges = (with_example(Edge(source=START, target=card.name), _step(card, shows)) for card, shows in shown)
     codes = {code_id(text): text for _, shows in shown for text in (shows.before, shows.after)}
     return TechniqueGraph(nodes=(START, *(card.name for card, _ in shown)), edges=tuple(edges), codes=codes)

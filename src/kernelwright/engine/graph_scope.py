@@ -3,14 +3,15 @@
 import networkx as nx
 
 from kernelwright.engine.config import RunConfig
-from kernelwright.errors import StoreError
+from kernelwright.errors import ProposeError, StoreError
 from kernelwright.knowledge.graph.file import graph_of
 from kernelwright.knowledge.graph.stats import expected_gains
 from kernelwright.languages import names_for
+from kernelwright.nests.rewritings import WRITTEN, hindrance
 from kernelwright.propose.graph_writer import MASTERED
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
-from kernelwright.records.technique_graph import GraphScope, TechniqueGraph, code_id
+from kernelwright.records.technique import GraphScope, TechniqueGraph, code_id
 
 
 def graph_id(config: RunConfig) -> str:
@@ -42,6 +43,21 @@ def scope_of(task: Task, here: Environment, config: RunConfig) -> GraphScope | N
     return _scope(task, here, config, graph)
 
 
+def must_lead_somewhere(task: Task, here: Environment, config: RunConfig) -> None:
+    """Return unless the run walks a graph without a model from serial code that no step leads on from.
+
+    Raises:
+        ProposeError: it does; the message says what hinders.
+    """
+    scope = scope_of(task, here, config)
+    if scope is None or scope.writer != "examples" or scope.spec is None or _reached(scope.graph, task, scope.language):
+        return
+    if why := hindrance(scope.root, scope.spec, scope.kind):
+        raise ProposeError(
+            f"no loop of {scope.spec.function} can be proved parallel and written for {scope.kind}: {why}"
+        )
+
+
 def with_language(task: Task, here: Environment, config: RunConfig) -> RunConfig:
     """The configuration, in which a model writes what the graph's steps for the task are written in, unless somebody named it.
 
@@ -58,7 +74,8 @@ def with_language(task: Task, here: Environment, config: RunConfig) -> RunConfig
 def _scope(task: Task, here: Environment, config: RunConfig, graph: TechniqueGraph) -> GraphScope:
     languages = (config.language,) if config.language else names_for(task.target.kind)
     counted = {name: _reached(graph, task, name) for name in languages}
-    language = max(languages, key=lambda name: counted[name])
+    usual = WRITTEN.get(task.target.kind) if task.source.serial else None
+    language = max(languages, key=lambda name: (name == usual, counted[name]))
     by_model, begun = config.proposer.startswith("llm"), counted[language] > 0 or bool(task.source.serial)
     return GraphScope(
         graph=graph,
@@ -68,6 +85,7 @@ def _scope(task: Task, here: Environment, config: RunConfig, graph: TechniqueGra
         family=task.graph.family,
         device=here.device.name if task.target.present else "",
         sizes=task.source.sizes,
+        spec=task.source.spec,
         writer="model" if by_model else "examples" if begun else "author",
         authored=tuple(MASTERED.get(language, ())),
         gains=expected_gains(graph, here.device.name, language) if task.target.present else {},

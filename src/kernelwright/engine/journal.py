@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kernelwright.engine.events import EVENT, Event, Listener
 from kernelwright.errors import StoreError
-from kernelwright.propose.gateway import Thread
+from kernelwright.propose.proposer import Thread
 from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
 from kernelwright.records.chat import ChatReply
 from kernelwright.records.evaluation import Evaluation
@@ -73,7 +73,7 @@ class Journal:
             self._store.append(attempt)
         return replayed
 
-    def told(self, attempt: int, reward: float) -> None:
+    def record_reward(self, attempt: int, reward: float) -> None:
         """Record what the strategy is about to be told."""
         if attempt < len(self._tells):
             self.agree("reward of attempt", attempt, self._tells[attempt] == (attempt, reward))

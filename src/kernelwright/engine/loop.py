@@ -1,4 +1,4 @@
-"""The loop: the only function that knows strategy, proposer and evaluator at once.
+"""The loop: the one function that calls strategy, proposer and evaluator together.
 
 Proposal requests run side by side; their attempts are told head of line, and the strategy is asked again only
 after a tell. So timing decides how long a search takes and never where it goes.
@@ -7,7 +7,7 @@ after a tell. So timing decides how long a search takes and never where it goes.
 import asyncio
 from collections import deque
 
-from kernelwright.engine.cached_evaluator import CachedEvaluator, Tuned, autotune
+from kernelwright.engine.cached_evaluator import CachedEvaluator, Tuned, autotune, confirmed
 from kernelwright.engine.progress import Progress
 from kernelwright.propose.proposer import Brief, Proposer
 from kernelwright.records.attempt import ProposalRequest
@@ -36,7 +36,7 @@ async def search(strategy: Strategy, proposer: Proposer, judge: CachedEvaluator,
         while True:
             while (proposal_request := progress.ask(strategy, len(flight))) is not None:
                 best_us = progress.best.latency_us if progress.best is not None else None
-                work = expand(progress.brief(proposal_request), proposal_request, progress.ledger.device_s, best_us)
+                work = expand(progress.brief(proposal_request), proposal_request, progress.account.device_s, best_us)
                 flight.append((proposal_request, asyncio.create_task(work)))
             if not flight:
                 return progress.why(strategy)
@@ -44,9 +44,10 @@ async def search(strategy: Strategy, proposer: Proposer, judge: CachedEvaluator,
             tuned = await running
             flight.popleft()
             for one in tuned:
-                strategy.tell(*progress.take(proposal_request, one))
+                here = await confirmed(judge, one, progress.best, progress.config.remeasurement.enabled)
+                strategy.tell(*progress.take(proposal_request, here))
             strategy.closed(proposal_request)
-            progress.settle(proposal_request, len(tuned))
+            progress.end_request(proposal_request, len(tuned))
     finally:
         for _, running in flight:
             running.cancel()

@@ -6,15 +6,16 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from kernelwright.engine.config import AUTHOR, INDUCTOR, Remeasurement, RunConfig, colleagues, hurried, wished
+from kernelwright.engine.config import AUTHOR, INDUCTOR, Remeasurement, RunConfig, complete_config
 from kernelwright.engine.events import Listener, Phase
-from kernelwright.engine.graph_scope import graph_id
+from kernelwright.engine.graph_scope import graph_id, must_lead_somewhere
 from kernelwright.engine.replay_comparison import changes
 from kernelwright.engine.request import OptimizeRequest
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import StoreError, UsageError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.languages import language, names_for
+from kernelwright.models.config import is_loopback
 from kernelwright.models.small import LANGUAGE
 from kernelwright.models.small import NAME as SMALL
 from kernelwright.propose.proposer import Informed, Proposer, Selective
@@ -23,10 +24,11 @@ from kernelwright.records.base import complaint
 from kernelwright.records.measure import Yardstick
 from kernelwright.records.run import Environment, RunCard
 from kernelwright.records.task import Target, Task, TaskSource
+from kernelwright.store.addresses import unknown
 from kernelwright.tasks.table import read_task
 
 
-class Settled(NamedTuple):
+class ResolvedRequest(NamedTuple):
     """What a request comes to once its task file is read: the file's own limits and chip are part of it."""
 
     source: TaskSource
@@ -34,7 +36,7 @@ class Settled(NamedTuple):
     target: Target
 
 
-def settle(request: OptimizeRequest) -> Settled:
+def resolve_request(request: OptimizeRequest) -> ResolvedRequest:
     """Read the task, and settle the configuration and the target by it.
 
     Raises:
@@ -42,9 +44,9 @@ def settle(request: OptimizeRequest) -> Settled:
     """
     source = request.task if isinstance(request.task, TaskSource) else read_task(request.task)
     target = resolve_target(request.target or source.limits.arch or None, request.config.place)
-    config = hurried(colleagues(wished(request.config, source.limits, target.kind), target), target)
+    config = complete_config(request.config, source.limits, target)
     must_agree(config, target)
-    return Settled(source, config, target)
+    return ResolvedRequest(source, config, target)
 
 
 def must_agree(config: RunConfig, target: Target) -> None:
@@ -56,8 +58,10 @@ def must_agree(config: RunConfig, target: Target) -> None:
     takes, budget, kept = names_for(target.kind), config.budget, config.remeasurement
     alone = {*config.proposer.split(TOGETHER)} <= {AUTHOR, INDUCTOR}
     if config.language is not None and config.language not in takes:
-        told = f"--language {config.language} and --target {target.name} contradict each other: {target.name} takes "
-        raise UsageError(f"{told}{' or '.join(takes)}")
+        conflict = (
+            f"--language {config.language} and --target {target.name} contradict each other: {target.name} takes "
+        )
+        raise UsageError(f"{conflict}{' or '.join(takes)}")
     if any(model.name == SMALL for model in config.models.values()) and (config.language or takes[0]) != LANGUAGE:
         raise UsageError(
             f"model {SMALL} writes {LANGUAGE} and nothing else, and {target.name} takes {' or '.join(takes)}: name a GPU's "
@@ -78,7 +82,7 @@ def must_agree(config: RunConfig, target: Target) -> None:
         raise UsageError("--ray-address is of a Ray cluster: add --execution ray, or leave it out")
 
 
-async def open_card(settled: Settled, evaluator: Evaluator, listener: Listener, proposer: Proposer) -> RunCard:
+async def open_card(resolved: ResolvedRequest, evaluator: Evaluator, listener: Listener, proposer: Proposer) -> RunCard:
     """Have the task admitted, and write the card of a run that begins now.
 
     A proposer that cannot write the task says so before anything is measured, and before the run has a folder.
@@ -86,13 +90,14 @@ async def open_card(settled: Settled, evaluator: Evaluator, listener: Listener, 
     Raises:
         KernelwrightError: the task is not fit, or the machine is not, or the proposer is not.
     """
-    _say_language(settled, listener)
-    listener(Phase(text=f"admitting {settled.source.name} on {settled.target.name}"))
-    task = await evaluator.admit(settled.source, settled.target)
+    _say_language(resolved, listener)
+    listener(Phase(text=f"admitting {resolved.source.name} on {resolved.target.name}"))
+    task = await evaluator.admit(resolved.source, resolved.target)
     if isinstance(proposer, Selective):
-        proposer.refuse(task, settled.config.language)
+        proposer.refuse(task, resolved.config.language)
     here = await evaluator.environment()
-    return new_card(task, here, settled.config, await measured_yardstick(task, evaluator, proposer))
+    must_lead_somewhere(task, here, resolved.config)
+    return new_card(task, here, resolved.config, await measured_yardstick(task, evaluator, proposer))
 
 
 async def measured_yardstick(task: Task, evaluator: Evaluator, proposer: Proposer) -> Yardstick | None:
@@ -100,10 +105,10 @@ async def measured_yardstick(task: Task, evaluator: Evaluator, proposer: Propose
     return await evaluator.yardstick(task, proposer.held_against) if isinstance(proposer, Informed) else None
 
 
-def _say_language(settled: Settled, listener: Listener) -> None:
+def _say_language(resolved: ResolvedRequest, listener: Listener) -> None:
     """Where the strategy's system decided what is written, say so, and how to have another language."""
-    config, usual = settled.config, names_for(settled.target.kind)[0]
-    own = config.strategy.languages.get(settled.target.kind)
+    config, usual = resolved.config, names_for(resolved.target.kind)[0]
+    own = config.strategy.languages.get(resolved.target.kind)
     if own is not None and config.language == own != usual:
         listener(
             Phase(
@@ -153,6 +158,36 @@ def config_of(card: RunCard) -> RunConfig:
             f"run {card.id} has a configuration of another version ({where}: {complaint(fault)}): "
             "use the version that began the run, or start a new one"
         ) from None
+
+
+def trusted_config(card: RunCard) -> RunConfig:
+    """The configuration of a run that goes on here, wherever its folder comes from.
+
+    Raises:
+        StoreError: as `config_of`; or it switches defences off, or sends keys or kernels where no run of this user's has.
+    """
+    config = config_of(card)
+    if config.policy.disabled:
+        raise StoreError(
+            f"run {card.id} was begun with defences switched off ({', '.join(config.policy.disabled)}): nothing of it is "
+            "run here; start a new run"
+        )
+    if new := unknown(places_of(config)):
+        raise StoreError(
+            f"run {card.id} would send keys or kernels to {', '.join(new)}, where no run of yours has begun: if the folder is "
+            "not yours, leave it; else begin a run there, and this one goes on"
+        )
+    return config
+
+
+def places_of(config: RunConfig) -> list[str]:
+    """Where a run sends keys and kernels, but for this machine and the usual endpoints with their usual keys."""
+    asked = [
+        f"{model.base_url or model.provider} with the key in {model.key_variable or 'the usual variable'}"
+        for model in config.models.values()
+        if (model.base_url and not is_loopback(model.base_url)) or (model.key_variable and not model.base_url)
+    ]
+    return [*asked, *([f"Ray at {config.place.address}"] if config.place.address else [])]
 
 
 def same_environment(card: RunCard, here: Environment) -> None:

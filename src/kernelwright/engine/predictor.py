@@ -58,7 +58,7 @@ class Ranked(NamedTuple):
     seconds: float
 
 
-def told(ranked: Ranked, *, dropped: bool) -> dict[str, JsonValue]:
+def ranking_row(ranked: Ranked, *, dropped: bool) -> dict[str, JsonValue]:
     """A row of a ranking as it is journaled. What is dropped leaves no attempt, so that its source stands here."""
     row: dict[str, JsonValue] = {"note": ranked.proposal.note, "score": round(ranked.score, 4), "dropped": dropped}
     return row | ({"source": ranked.proposal.candidate.source} if dropped else {})

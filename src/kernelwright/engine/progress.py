@@ -18,18 +18,18 @@ from kernelwright.engine.config import RunConfig
 from kernelwright.engine.events import Asked, Judged, NewBest, Proposed, Spent, Warned
 from kernelwright.engine.gateway.run_gateway import GatewayParts, RunGateway
 from kernelwright.engine.journal import Journal
-from kernelwright.engine.predictor import Build, Predictor, rank, told
+from kernelwright.engine.predictor import Build, Predictor, rank, ranking_row
 from kernelwright.feedback.describe import describe
-from kernelwright.propose.gateway import BareGateway
-from kernelwright.propose.proposer import Brief, Proposer, RunFacts
-from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest, busy_load, is_blurred
+from kernelwright.propose.proposer import BareGateway, Brief, Proposer, RunFacts
+from kernelwright.records.answer import busy
+from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest, is_blurred
 from kernelwright.records.base import identity
 from kernelwright.records.evaluation import Measured, Refused, is_right, merit
 from kernelwright.records.feedback import Feedback
 from kernelwright.records.measure import BaselineName, Yardstick
-from kernelwright.records.run import Environment, Message, unbooked
+from kernelwright.records.reasons import reason_of
+from kernelwright.records.run import Environment, Message, TuningEntry, unbooked
 from kernelwright.records.task import Task
-from kernelwright.records.tuning import TuningEntry
 from kernelwright.reward.table import find_reward
 from kernelwright.search.strategy import Strategy
 
@@ -61,7 +61,7 @@ class Progress:
 
     def __init__(self, task: Task, config: RunConfig, journal: Journal, aids: Aids | None = None) -> None:
         self.config = config
-        self.ledger = BudgetAccount(config.budget)
+        self.account = BudgetAccount(config.budget)
         self.attempts: list[Attempt] = []
         self.best: Attempt | None = None
         self._task = task
@@ -71,17 +71,17 @@ class Progress:
         self._feedback: list[Feedback] = []
         self._first_with: dict[str, int] = {}
         self._paid: set[str] = set()
-        self._told_of_load = False
+        self._warned_of_load = False
 
     def ask(self, strategy: Strategy, flying: int) -> ProposalRequest | None:
         """The next proposal request; None while there is no room, or nothing to ask for."""
-        if flying >= self.config.in_flight or self.ledger.room == 0 or self._over(strategy):
+        if flying >= self.config.in_flight or self.account.room == 0 or self._over(strategy):
             return None
         asked = strategy.ask(1)
         if not asked:
             return None
-        proposal_request = asked[0].model_copy(update={"count": min(asked[0].count, self.ledger.room)})
-        self.ledger.reserve(proposal_request.count)
+        proposal_request = asked[0].model_copy(update={"count": min(asked[0].count, self.account.room)})
+        self.account.reserve(proposal_request.count)
         replayed = self._journal.asked(proposal_request)
         self._journal.emit(Asked(proposal_request=proposal_request, replayed=replayed))
         return proposal_request
@@ -90,7 +90,7 @@ class Progress:
         """What the proposer gets to read."""
         brief = make_brief(self._task, proposal_request, self.config.seed, self.attempts, self._feedback)
         gateway = RunGateway(self._parts, proposal_request.number) if self._parts else BareGateway()
-        facts = run_facts(self.config, self.ledger.spent.proposals, self.best)
+        facts = run_facts(self.config, self.account.spent.proposals, self.best)
         tried = frozenset(attempt.proposal.candidate.kernel_id for attempt in self.attempts)
         facts = replace(facts, yardstick=completed(self._aids.yardstick, yardstick(self.attempts)), tried=tried)
         environment, tuned = self._aids.environment, self._aids.tuned
@@ -136,7 +136,7 @@ class Progress:
             sibling=RANKING,
             role="predictor",
             kind="diagnosis",
-            text=json.dumps([told(one, dropped=at >= proposal_request.count) for at, one in enumerate(ranked)]),
+            text=json.dumps([ranking_row(one, dropped=at >= proposal_request.count) for at, one in enumerate(ranked)]),
             device_s=sum(r.seconds for r in ranked),
         )
         self._journal.say(message)
@@ -149,34 +149,34 @@ class Progress:
         replayed = self._journal.attempted(attempt)
         before, best = (one.evaluation if one is not None else None for one in (parent, self.best))
         reward = find_reward(self.config.reward, proposal_request.role)(attempt.evaluation, before, best)
-        self._journal.told(attempt.number, reward)
+        self._journal.record_reward(attempt.number, reward)
         feedback = describe(attempt, parent, self.best, self.config.target_us, reward)
         self.attempts.append(attempt)
         self._feedback.append(feedback)
-        self.ledger.charge(attempt.cost)
+        self.account.charge(attempt.cost)
         if self._aids.predictor is not None:
             self._aids.predictor.learn(self._task, attempt, reward)
         self._tell(attempt, feedback, replayed)
         return attempt, feedback
 
-    def settle(self, proposal_request: ProposalRequest, made: int) -> None:
+    def end_request(self, proposal_request: ProposalRequest, made: int) -> None:
         """End a proposal request that yielded `made` attempts, and book what its dialogues cost beside them."""
         said = self._journal.said(proposal_request.number)
         booked = [a.cost for a in self.attempts[len(self.attempts) - made :]]
-        self.ledger.settle(proposal_request.count, made, unbooked(said, booked) if said else None)
+        self.account.end_request(proposal_request.count, made, unbooked(said, booked) if said else None)
         if any(message.kind == "no_room" for message in said):
-            self.ledger.close()
+            self.account.close()
 
     def why(self, strategy: Strategy) -> str:
         """Why nothing is in flight and nothing is asked for."""
         return self._over(strategy) or "Nothing is left to ask for or to propose."
 
     def _over(self, strategy: Strategy) -> str | None:
-        return strategy.finished() or self.ledger.exhausted()
+        return strategy.finished() or self.account.exhausted()
 
     def _attempt(self, proposal_request: ProposalRequest, tuned: Tuned) -> Attempt:
         number, key = len(self.attempts), tuned.verdict.key
-        unpaid = {k: evaluation.paid_seconds for k, evaluation in tuned.tried if k not in self._paid}
+        unpaid = {one.key: one.evaluation.paid_seconds for one in tuned.tried if one.key not in self._paid}
         self._paid |= unpaid.keys()
         first = self._first_with.setdefault(key, number)
         proposal = tuned.proposal
@@ -199,6 +199,7 @@ class Progress:
                 attempt=attempt.number,
                 outcome=found.outcome,
                 feedback=feedback,
+                reason=reason_of(found),
                 latency_us=attempt.latency_us,
                 versus=found.timing.versus if isinstance(found, Measured) else (),
                 known=attempt.known,
@@ -212,11 +213,11 @@ class Progress:
             # One that nobody can be sure of is measured again at the end where there is no other, and announced by nobody.
             if not is_blurred(attempt):
                 self._journal.emit(NewBest(attempt=attempt.number, replayed=replayed))
-        load = busy_load(attempt)
-        if load is not None and not self._told_of_load:
-            self._told_of_load = True
+        load = busy(found)
+        if load is not None and not self._warned_of_load:
+            self._warned_of_load = True
             self._journal.emit(Warned(text=BUSY.format(load.words), replayed=replayed))
-        self._journal.emit(Spent(spent=self.ledger.spent, budget=self.config.budget, replayed=replayed))
+        self._journal.emit(Spent(spent=self.account.spent, budget=self.config.budget, replayed=replayed))
 
 
 WITHHELD = "withheld"

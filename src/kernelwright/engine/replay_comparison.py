@@ -18,8 +18,7 @@ from collections.abc import Sequence
 from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Verified, is_right
 from kernelwright.records.measure import BLURRED, Accuracy, BaselineName, Ratio, Timing, Versus
 from kernelwright.records.policy import Policy
-from kernelwright.records.receipt import Claim
-from kernelwright.records.replay_comparison import Change, Finding, ReplayComparison
+from kernelwright.records.receipt import Change, Claim, Finding, ReplayComparison
 from kernelwright.records.run import Environment
 
 DRIFT = 0.1
@@ -52,11 +51,11 @@ def inadmissible(claim: Claim, why: str, changed: Sequence[Change]) -> ReplayCom
 
 
 def _outcome(then: Evaluation, now: Evaluation) -> Finding:
-    before, after = _named(then), _named(now)
+    before, after = _outcome_text(then), _outcome_text(now)
     return Finding(what="outcome", then=before, now=after, holds=then.outcome == now.outcome)
 
 
-def _named(found: Evaluation) -> str:
+def _outcome_text(found: Evaluation) -> str:
     return f"{found.outcome} ({found.because})" if isinstance(found, Incorrect) else found.outcome
 
 
@@ -70,7 +69,7 @@ def _accuracy(then: Evaluation, again: Evaluation | None) -> Finding:
         return Finding(what="accuracy", then=recorded, now=words, holds=True)
     # Only what is wrong by its values is wrong on known seeds in the same way; a timed output is seen in no replay.
     proven = then.because != "timed_output" if isinstance(then, Incorrect) else is_right(then)
-    now = f"{_named(again)}, {_worst(again)}" if isinstance(again, Incorrect) else again.outcome
+    now = f"{_outcome_text(again)}, {_worst(again)}" if isinstance(again, Incorrect) else again.outcome
     return Finding(what="accuracy", then=recorded, now=now, holds=again.outcome == then.outcome if proven else None)
 
 
@@ -101,9 +100,9 @@ def _times(claim: Claim, now: Evaluation, comparable: bool) -> list[Finding]:
     for versus in then.timing.versus:
         samples = _samples(claim, then.timing, versus.baseline)
         if samples and (doubt := _doubt(claim.policy, then.timing, versus, samples)):
-            findings.append(Finding(what=_what(versus), then=_said(versus), now=doubt, holds=False))
+            findings.append(Finding(what=_versus_name(versus), then=_versus_text(versus), now=doubt, holds=False))
         elif found is None:
-            findings.append(Finding(what=_what(versus), then=_said(versus), now="not timed", holds=None))
+            findings.append(Finding(what=_versus_name(versus), then=_versus_text(versus), now="not timed", holds=None))
         else:
             findings.append(_time(versus, found.against(versus.baseline), comparable, bool(samples)))
     return findings
@@ -123,14 +122,14 @@ def _doubt(policy: Policy, timing: Timing, then: Versus, samples: Samples) -> st
     one, other = samples.values()
     if not 2 <= len(one) == len(other) <= most or not all(0 < us < math.inf for us in (*one, *other)):
         return "no benchmark has such samples as are recorded with it"
-    recounted = _recounted(policy, timing, then.baseline, samples)
+    recounted = _recompute(policy, timing, then.baseline, samples)
     # A benchmark may have asked for a larger effect than the record tells; a smaller one it never does.
-    if _same(then.speedup, recounted.speedup) and then.verdict in (recounted.verdict, "inconclusive"):
+    if _equal_ratios(then.speedup, recounted.speedup) and then.verdict in (recounted.verdict, "inconclusive"):
         return ""
-    return f"the samples that are recorded with it say {_said(recounted)}"
+    return f"the samples that are recorded with it say {_versus_text(recounted)}"
 
 
-def _recounted(policy: Policy, timing: Timing, baseline: BaselineName, samples: Samples) -> Versus:
+def _recompute(policy: Policy, timing: Timing, baseline: BaselineName, samples: Samples) -> Versus:
     # It needs numpy, which nothing else in this process does.
     from kernelwright.evaluate.timing.statistics import Stopping  # noqa: PLC0415
 
@@ -145,28 +144,30 @@ def _recounted(policy: Policy, timing: Timing, baseline: BaselineName, samples: 
     return rule.versus(samples, baseline)
 
 
-def _same(one: Ratio, other: Ratio) -> bool:
+def _equal_ratios(one: Ratio, other: Ratio) -> bool:
     pairs = zip(one.model_dump().values(), other.model_dump().values(), strict=True)
     return all(math.isclose(a, b, rel_tol=ROUNDING) for a, b in pairs)
 
 
 def _time(then: Versus, now: Versus | None, comparable: bool, confirmed: bool) -> Finding:
     """One speedup then and now; `confirmed`: it follows from samples that are recorded with it."""
-    what, before = _what(then), _said(then)
+    what, before = _versus_name(then), _versus_text(then)
     if now is None:
         if confirmed or not comparable:
             return Finding(what=what, then=before, now="not timed", holds=None)
         return Finding(what=what, then=before, now="not timed, and no samples are recorded with it", holds=False)
-    after = _said(now)
+    after = _versus_text(now)
     if comparable and not then.speedup.median <= _most_above(confirmed) * now.speedup.high:
         return Finding(what=what, then=before, now=f"{after}; the recorded median lies far above it", holds=False)
     if then.verdict != now.verdict:
         # No verdict was claimed: two intervals that meet do not contradict each other.
-        meet = _meet(then.speedup, now.speedup)
-        unsure = meet and now.verdict == "inconclusive"
+        overlap = _overlap(then.speedup, now.speedup)
+        unsure = overlap and now.verdict == "inconclusive"
         words = "too wide to confirm it: verify it again while nothing else runs" if unsure else "another verdict"
-        return Finding(what=what, then=before, now=f"{after}; {words}", holds=then.verdict == "inconclusive" and meet)
-    words, holds = _drifted(then.speedup, now.speedup, comparable)
+        return Finding(
+            what=what, then=before, now=f"{after}; {words}", holds=then.verdict == "inconclusive" and overlap
+        )
+    words, holds = _compare_ratios(then.speedup, now.speedup, comparable)
     return Finding(what=what, then=before, now=f"{after}; {words}", holds=holds)
 
 
@@ -178,25 +179,25 @@ def _most_above(confirmed: bool) -> float:
     return BLURRED if confirmed else 1 / (1 - DRIFT)
 
 
-def _drifted(then: Ratio, now: Ratio, comparable: bool) -> tuple[str, bool]:
+def _compare_ratios(then: Ratio, now: Ratio, comparable: bool) -> tuple[str, bool]:
     if not comparable:
         return "the same verdict on another device", True
-    if _meet(then, now):
+    if _overlap(then, now):
         return "the intervals overlap", True
     if now.high < then.low * (1 - DRIFT):
         return f"more than {DRIFT:.0%} below what was recorded", False
     return "the same verdict, the intervals lie apart", True
 
 
-def _meet(one: Ratio, other: Ratio) -> bool:
+def _overlap(one: Ratio, other: Ratio) -> bool:
     return one.low <= other.high and other.low <= one.high
 
 
-def _what(versus: Versus) -> str:
+def _versus_name(versus: Versus) -> str:
     return f"speedup over {versus.baseline}"
 
 
-def _said(versus: Versus) -> str:
+def _versus_text(versus: Versus) -> str:
     ratio = versus.speedup
     return f"{ratio.median:.3g}x ({ratio.low:.3g} to {ratio.high:.3g}), {versus.verdict}"
 

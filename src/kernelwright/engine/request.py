@@ -31,8 +31,8 @@ class OptimizeRequest:
 
 
 @dataclass(frozen=True)
-class CheckRequest:
-    """Which kernel is to be judged on which task."""
+class ProfileRequest:
+    """Which kernel is to be profiled on which task."""
 
     task: Path
     kernel: Path
@@ -41,24 +41,17 @@ class CheckRequest:
     entry: str | None = None
     workspace_bytes: int = 0
     policy: Policy = field(default_factory=Policy)
-    effort: Effort = "final"
-    receipt: Path | None = None
-    """Where the verdict's receipt is written."""
     place: Place = field(default_factory=Place)
     """Where the kernel is judged."""
 
 
 @dataclass(frozen=True)
-class ProfileRequest:
-    """Which kernel is to be profiled on which task."""
+class CheckRequest(ProfileRequest):
+    """Which kernel is to be judged on which task."""
 
-    task: Path
-    kernel: Path
-    target: str | None = None
-    """As of a check."""
-    entry: str | None = None
-    workspace_bytes: int = 0
-    policy: Policy = field(default_factory=Policy)
+    effort: Effort = "final"
+    receipt: Path | None = None
+    """Where the verdict's receipt is written."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +78,6 @@ class OptimizeResult:
             return self.error.exit_code
         if self.interrupted:
             return INTERRUPTED
-        if self.summary.best is None:
+        if self.summary.best is None and self.summary.answer != "disturbed":
             return NOTHING_RIGHT
-        return PYTORCH_STAYS if self.summary.pytorch_stays else 0
+        return 0 if self.summary.best is not None and not self.summary.pytorch_stays else PYTORCH_STAYS

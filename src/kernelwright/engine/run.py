@@ -5,6 +5,7 @@ behind, with the reason, in a run that can be resumed.
 
 A strategy is lent what it learned in earlier runs, and adds to it at the end. The state that a run began with stands in
 its own journal, and its hash on the card; so a resumed run asks the same again even where other runs have learned more.
+It takes the schedule that it tries first from the tuning cache likewise, and leaves the one that won there.
 """
 
 import asyncio
@@ -15,8 +16,7 @@ from pathlib import Path
 from kernelwright.engine.cached_evaluator import CachedEvaluator, EnvironmentKey, remeasure_finalists
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.events import Finished, Listener, Phase, Warned, silent
-from kernelwright.engine.gateway.meter import Meter
-from kernelwright.engine.gateway.router import ModelRouter
+from kernelwright.engine.gateway.models import Meter, ModelRouter
 from kernelwright.engine.gateway.run_gateway import GatewayParts
 from kernelwright.engine.gateway.toolbox import Library, Lowerings, Profiles, Toolbox, technique_cards
 from kernelwright.engine.graph_scope import scope_of, with_language
@@ -24,7 +24,6 @@ from kernelwright.engine.journal import Journal
 from kernelwright.engine.loop import search
 from kernelwright.engine.predictor import Build, Predictor
 from kernelwright.engine.progress import Aids, Progress
-from kernelwright.engine.tuning import left_behind
 from kernelwright.errors import (
     KernelwrightError,
     MachineError,
@@ -37,17 +36,19 @@ from kernelwright.errors import (
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.languages import language
 from kernelwright.models.table import make_model
-from kernelwright.propose.proposer import Proposer
-from kernelwright.records.attempt import Attempt
-from kernelwright.records.run import Outcome, RunCard, state_id
+from kernelwright.propose.proposer import Proposer, Tuning
+from kernelwright.records.attempt import Attempt, is_blurred, sure_speedup
+from kernelwright.records.evaluation import Measured
+from kernelwright.records.run import Outcome, RunCard, TuningEntry, TuningKey, state_id
 from kernelwright.records.task import Task
 from kernelwright.search.strategy import Limits, Strategy
 from kernelwright.store.cache import EvaluationCache
+from kernelwright.store.memory import StateKey, StrategyStates, TuningCache
 from kernelwright.store.run import RunStore
-from kernelwright.store.strategy_state import StateKey, StrategyStates
-from kernelwright.store.tuning import TuningCache
 
 INTERRUPTED = "Interrupted."
+MOST_PATIENCE_S = 600.0
+"""Seconds for which disturbed finals are measured again, however long the search took."""
 BREAKS = (MachineError, ModelError, ProposeError, RefereeError, TaskError)
 """What may end a search before its time. A full disk is the machine's; a full device makes the task too large to judge."""
 
@@ -91,7 +92,7 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
     """
     journal = Journal(store, parts.listener)
     task, environment = store.card.task, store.card.environment
-    config = _in_language(with_language(task, environment, config), config, journal)
+    config = _announce_language(with_language(task, environment, config), config, journal)
     judge = CachedEvaluator(
         parts.evaluator, journal, EnvironmentKey(task, environment, config.policy, store.card.id), parts.cache
     )
@@ -113,18 +114,18 @@ async def run(store: RunStore, config: RunConfig, parts: Parts) -> Ending:
             journal.emit(Warned(text=trouble))
     if ending.outcome.complete and parts.tuning is not None:
         final = ending.outcome.final
-        if (trouble := left_behind(store.card, config, parts.proposer, final, parts.tuning)) is not None:
+        if (trouble := keep_schedule(store.card, config, parts.proposer, final, parts.tuning)) is not None:
             journal.emit(Warned(text=trouble))
     store.finish(ending.outcome)
     journal.emit(Finished(outcome=ending.outcome))
     return ending
 
 
-def _in_language(settled: RunConfig, asked: RunConfig, journal: Journal) -> RunConfig:
+def _announce_language(settled: RunConfig, asked: RunConfig, journal: Journal) -> RunConfig:
     """The settled one; where the graph decided what is written, it says so."""
     if settled.language is not None and asked.language is None:
         title = language(settled.language).title
-        journal.emit(Phase(text=f"writing {title}, as the graph's steps for this task are; for another: --language"))
+        journal.emit(Phase(text=f"writing {title}; for another language: --language"))
     return settled
 
 
@@ -159,13 +160,25 @@ async def _end(
 ) -> Ending:
     config = progress.config
     try:
-        stopped = await search(strategy, parts.proposer, judge, progress)
+        stopped = await _searched(strategy, parts, judge, progress)
         final = await _remeasurement(config, judge, progress, journal)
     except asyncio.CancelledError:
         return Ending(_partial(progress, INTERRUPTED), interrupted=True)
     except BREAKS as error:
         return Ending(_partial(progress, str(error)), error=error)
     return Ending(_outcome(progress, stopped, final, config.remeasurement.enabled))
+
+
+async def _searched(strategy: Strategy, parts: Parts, judge: CachedEvaluator, progress: Progress) -> str:
+    """Why the search ended; at the latest when its time on the wall's clock is over, whatever is in flight then."""
+    limit_s = progress.config.budget.wall_s
+    try:
+        async with asyncio.timeout(limit_s) as limit:
+            return await search(strategy, parts.proposer, judge, progress)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        return f"The budget of {limit_s:g} seconds is spent."
 
 
 async def _remeasurement(
@@ -175,7 +188,8 @@ async def _remeasurement(
         return None
     journal.emit(Phase(text="measuring the best again with fresh inputs", search_over=True))
     try:
-        return await remeasure_finalists(judge, progress.attempts, config.remeasurement.finalists)
+        patience_s = min(progress.account.spent.device_s, MOST_PATIENCE_S)
+        return await remeasure_finalists(judge, progress.attempts, config.remeasurement.finalists, patience_s)
     finally:
         await judge.close()
 
@@ -188,7 +202,8 @@ def _partial(progress: Progress, stopped: str) -> Outcome:
 def _outcome(progress: Progress, stopped: str, final: Attempt | None, played: bool) -> Outcome:
     best = progress.best
     if final is not None:
-        return Outcome(best=final.number, final=final, stopped=stopped)
+        stands = isinstance(final.evaluation, Measured)
+        return Outcome(best=final.number if stands else None, final=final, stopped=stopped)
     if best is not None and best.latency_us is not None and played:
         return Outcome(best=None, stopped=f"{stopped} No kernel stood when it was measured again.")
     return Outcome(best=best.number if best else None, stopped=stopped)
@@ -226,7 +241,7 @@ def remember(strategy: Strategy, store: RunStore, config: RunConfig, states: Str
     if ended is None:
         return None
     try:
-        states.merge(state_key(store.card, config), store.card.id, lambda held: strategy.merge(held, begun, ended))
+        states.merge(state_key(store.card, config), store.card.id, lambda stored: strategy.merge(stored, begun, ended))
     except StoreError as error:
         return f"later runs will not know what this one learned: {error}"
     return None
@@ -237,3 +252,44 @@ def state_key(card: RunCard, config: RunConfig) -> StateKey:
     target = card.task.target
     device = card.environment.device.name if target.present else target.arch
     return StateKey(config.strategy.name, device, card.task.graph.family)
+
+
+def with_tuned_schedule(card: RunCard, config: RunConfig, proposer: Proposer, cache: TuningCache | None) -> RunCard:
+    """The card with the schedule that is tried first, where one is known."""
+    key = _tuning_key(card, config, proposer)
+    if cache is None or key is None or config.withhold_feedback:
+        return card
+    return card.model_copy(update={"tuned": cache.find(card.environment.device.name, key)})
+
+
+def keep_schedule(
+    card: RunCard, config: RunConfig, proposer: Proposer, best: Attempt | None, cache: TuningCache
+) -> str | None:
+    """Keep the schedule that won, if a clock says so; returns what went wrong, which is no reason to lose the run."""
+    key = _tuning_key(card, config, proposer)
+    if best is None or key is None or is_blurred(best) or sure_speedup(best) <= 1.0:
+        return None
+    schedule = proposer.schedule_of(best) if isinstance(proposer, Tuning) else None
+    if schedule is None:
+        return None
+    chosen = {define.name.lower(): define.value for define in best.proposal.candidate.defines}
+    entry = TuningEntry(
+        key=key,
+        device=card.environment.device.name,
+        schedule=schedule | {name: value for name, value in chosen.items() if name in schedule},
+        speedup=sure_speedup(best),
+        task=card.task.name,
+        run=card.id,
+    )
+    try:
+        cache.keep(entry)
+    except StoreError as error:
+        return f"later runs will not try this schedule first: {error}"
+    return None
+
+
+def _tuning_key(card: RunCard, config: RunConfig, proposer: Proposer) -> TuningKey | None:
+    """What a schedule would be good for; None where nothing is timed, or the run keeps to itself."""
+    if not (config.cache and card.task.target.present and isinstance(proposer, Tuning)):
+        return None
+    return proposer.tuning_key(card.task, config.language)

@@ -3,49 +3,42 @@
 It puts the parts together and writes the files of the run's folder.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 
-from kernelwright.engine.config import RunConfig, colleagues, wished
-from kernelwright.engine.events import Listener, Phase, Started, Warned
-from kernelwright.engine.gateway.meter import forecast
-from kernelwright.engine.gateway.router import open_router
+from kernelwright.engine.config import RunConfig, complete_config
+from kernelwright.engine.events import Phase, Started, Warned
+from kernelwright.engine.gateway.models import forecast, open_router
 from kernelwright.engine.opening import (
-    config_of,
     measured_yardstick,
     must_fit,
     new_card,
     open_card,
+    places_of,
     readmit,
-    settle,
+    resolve_request,
+    trusted_config,
 )
-from kernelwright.engine.receipts.claims import reissue, winner
+from kernelwright.engine.receipts import reissue, winner
 from kernelwright.engine.request import OptimizeRequest, OptimizeResult
-from kernelwright.engine.run import Ending, Parts, create_run, run
-from kernelwright.engine.summary import pytorch_stays, speaker, summarize
+from kernelwright.engine.run import Ending, Parts, create_run, run, with_tuned_schedule
+from kernelwright.engine.stored_runs import KERNEL, RECEIPT, shown, write_report
+from kernelwright.engine.summary import disturbed, pytorch_stays, speaker, summarize
 from kernelwright.engine.suppliers import Suppliers
-from kernelwright.engine.tuning import recalled
-from kernelwright.errors import ProposeError, StoreError
+from kernelwright.errors import ProposeError
 from kernelwright.evaluate.evaluator import Evaluator
-from kernelwright.export.model_new import chosen, unwrap, why_none
+from kernelwright.export.model_new import chosen, why_none
 from kernelwright.languages import names_for
+from kernelwright.records.answer import BRIEF, answer_of
 from kernelwright.records.attempt import Attempt
+from kernelwright.records.receipt import Claim
 from kernelwright.records.task import Task
-from kernelwright.report import html, overview
-from kernelwright.report.overview import StoredRun
-from kernelwright.report.use import Files
-from kernelwright.reward.predictor.experience import Row, Told, row_of, text_of
+from kernelwright.store.addresses import remember
 from kernelwright.store.database import FILE
 from kernelwright.store.files import write_whole
 from kernelwright.store.run import RunStore
-
-REPORT = "report.html"
-KERNEL = "model_new.py"
-"""The best kernel as a drop-in module, in the run's folder."""
-RECEIPT = "receipt.json"
-"""The receipt of its verdict, beside it."""
 
 
 async def begin(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResult:
@@ -55,26 +48,24 @@ async def begin(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResul
         KernelwrightError: it could not begin, or its folder cannot be written, or nobody could write a first kernel: nothing
             of it is left then.
     """
-    settled = settle(request)
-    async with _opened(settled.config, suppliers) as parts:
-        card = await open_card(settled, parts.evaluator, suppliers.listener, parts.proposer)
-        card = recalled(card, settled.config, parts.proposer, parts.tuning)
-        if expected := forecast(settled.config, card.task):
+    resolved = resolve_request(request)
+    remember(places_of(resolved.config))
+    async with _opened(resolved.config, suppliers) as parts:
+        card = await open_card(resolved, parts.evaluator, suppliers.listener, parts.proposer)
+        card = with_tuned_schedule(card, resolved.config, parts.proposer, parts.tuning)
+        if expected := forecast(resolved.config, card.task):
             suppliers.listener(Phase(text=expected))
-        _say_if_no_drop_in(card.task, settled.config, suppliers.listener)
-        with closing(create_run(request.runs / card.id, card, settled.config, parts.states)) as store:
-            result = await play(store, settled.config, parts, suppliers)
+        # What is known before the search is not kept until its end.
+        written = resolved.config.language or names_for(card.task.target.kind)[0]
+        if why := why_none(card.task, written):
+            said = f"a {written} kernel of this task can be no drop-in and is left as it is judged: {why}"
+            suppliers.listener(Warned(text=said))
+        with closing(create_run(request.runs / card.id, card, resolved.config, parts.states)) as store:
+            result = await play(store, resolved.config, parts, suppliers)
             if isinstance(result.error, ProposeError) and not store.attempts() and not store.messages():
                 store.discard()
                 raise result.error
             return result
-
-
-def _say_if_no_drop_in(task: Task, config: RunConfig, listener: Listener) -> None:
-    """What is known before the search is not kept until its end."""
-    written = config.language or names_for(task.target.kind)[0]
-    if why := why_none(task, written):
-        listener(Warned(text=f"a {written} kernel of this task can be no drop-in and is left as it is judged: {why}"))
 
 
 async def go_on(folder: Path, suppliers: Suppliers) -> OptimizeResult:
@@ -84,28 +75,25 @@ async def go_on(folder: Path, suppliers: Suppliers) -> OptimizeResult:
         StoreError: there is no such run, or it cannot go on here.
     """
     with closing(RunStore.open(folder, writing=True)) as store:
+        if store.unproved:
+            suppliers.listener(Warned(text=f"this run is unproved: {store.unproved}"))
         outcome = store.outcome()
-        if outcome is not None and outcome.complete:
+        if outcome is not None and outcome.complete and not disturbed(outcome):
             return wind_up(store, Ending(outcome), suppliers)
-        return await _resume(store, suppliers)
-
-
-async def _resume(store: RunStore, suppliers: Suppliers) -> OptimizeResult:
-    config = config_of(store.card)
-    async with _opened(config, suppliers) as parts:
-        await readmit(store.card, parts.evaluator, suppliers.listener)
-        return await play(store, config, parts, suppliers)
+        config = trusted_config(store.card)
+        async with _opened(config, suppliers) as parts:
+            await readmit(store.card, parts.evaluator, suppliers.listener)
+            return await play(store, config, parts, suppliers)
 
 
 @asynccontextmanager
 async def _opened(config: RunConfig, suppliers: Suppliers) -> AsyncIterator[Parts]:
     """The parts of a run with a referee, models and memory of its own; a cell of a comparison shares no memory."""
-    evaluator = suppliers.open_evaluator(config.policy, config.place)
-    try:
-        async with _assembled(config, evaluator, suppliers) as parts:
-            yield replace(parts, states=suppliers.states(), tuning=suppliers.tuning())
-    finally:
-        await evaluator.close()
+    async with (
+        suppliers.evaluating(config.policy, config.place) as evaluator,
+        _assembled(config, evaluator, suppliers) as parts,
+    ):
+        yield replace(parts, states=suppliers.states(), tuning=suppliers.tuning())
 
 
 async def play_in(
@@ -117,7 +105,7 @@ async def play_in(
         KernelwrightError: it cannot begin or go on here.
     """
     here = await evaluator.environment(task.target)
-    config = colleagues(wished(config, task.source.limits, task.target.kind), task.target)
+    config = complete_config(config, task.source.limits, task.target, compared=True)
     async with _assembled(config, evaluator, suppliers) as parts:
         if (folder / FILE).is_file():
             store = RunStore.open(folder, writing=True)
@@ -162,13 +150,25 @@ async def play(store: RunStore, config: RunConfig, parts: Parts, suppliers: Supp
 
 def wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeResult:
     """Write the best kernel, its receipt and the report into the run's folder."""
-    best = speaker(store.attempts(), ending.outcome)
+    best = speaker(store.history(), ending.outcome)
     kernel, source = (None, None) if pytorch_stays(store.card, best) else _write_kernel(store, best, suppliers)
-    claim = winner(store, ending.outcome)
-    receipt = reissue(claim, store.folder / RECEIPT) if claim is not None else None
-    page = write_report(store.folder, None, suppliers)
-    shown = suppliers.present(store.card, store.attempts(), ending.outcome, store.messages())
-    return OptimizeResult(summarize(store), shown, page, kernel, source, receipt, ending.error, ending.interrupted)
+    receipt = _write_receipt(store, winner(store, ending.outcome), suppliers)
+    page = write_report(store, suppliers)
+    said = shown(store, suppliers)
+    return OptimizeResult(summarize(store), said, page, kernel, source, receipt, ending.error, ending.interrupted)
+
+
+def _write_receipt(store: RunStore, claim: Claim | None, suppliers: Suppliers) -> Path | None:
+    """A receipt claims what was measured by this user: none is written of a run that nothing proves."""
+
+    def warn(text: str) -> None:
+        suppliers.listener(Warned(text=text))
+
+    if claim is not None and store.unproved:
+        warn(
+            "no receipt is written of an unproved run: `kernelwright check TASK KERNEL --receipt FILE` measures for one"
+        )
+    return reissue(claim, store.folder / RECEIPT, warn) if claim is not None and not store.unproved else None
 
 
 def _write_kernel(
@@ -177,97 +177,12 @@ def _write_kernel(
     """The best kernel as a drop-in, or where it cannot be one, as it was judged; at most one of both."""
     if best is None:
         return None, None
-    candidate = best.proposal.candidate
+    candidate, answer, task = best.proposal.candidate, answer_of(best.evaluation), store.card.task
+    # At the end, since what stands before our part of the file is the kernel as it was judged.
+    untimed = f"\n# For {task.target.name}: {BRIEF[answer]}.\n" if answer in BRIEF else ""
     try:
-        return write_whole(store.folder / KERNEL, suppliers.wrap(store.card.task, candidate)), None
+        return write_whole(store.folder / KERNEL, suppliers.wrap(task, candidate) + untimed, follow=False), None
     except ProposeError as error:
-        file = write_whole(store.folder / f"kernel{candidate.suffix}", chosen(candidate))
+        file = write_whole(store.folder / f"kernel{candidate.suffix}", chosen(candidate), follow=False)
         suppliers.listener(Warned(text=f"no drop-in is written: {error}; the kernel is in {file}"))
         return None, file
-
-
-def write_report(folder: Path, file: Path | None, suppliers: Suppliers) -> Path:
-    """Write a run's page into its folder, or into `file`.
-
-    Raises:
-        StoreError: there is no such run, or the page cannot be written.
-    """
-    with closing(RunStore.open(folder)) as store:
-        text = suppliers.render(store.card, store.attempts(), store.outcome(), store.messages(), _files(folder))
-    return write_whole(file or folder / REPORT, text)
-
-
-def write_overview(folders: Sequence[Path], file: Path) -> tuple[Path, list[StoredRun]]:
-    """Write the page over several runs; one that cannot be read is named on it and hides no other.
-
-    Raises:
-        StoreError: none of them can be read, or the page cannot be written.
-    """
-    runs, unreadable = _readable(folders)
-    return write_whole(file, overview.render(runs, unreadable, str(file.parent))), runs
-
-
-def write_figures(folders: Sequence[Path], into: Path) -> list[Path]:
-    """Write the charts as SVG files: those of one run, or those that compare several.
-
-    Raises:
-        StoreError: no run can be read, or a file cannot be written.
-    """
-    runs, _ = _readable(folders)
-    one = runs[0]
-    charts = overview.figures(runs) if len(runs) > 1 else html.figures(one.card, one.attempts, one.outcome)
-    try:
-        into.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{into} cannot be made ({error.strerror}): name another folder") from None
-    return [write_whole(into / name, chart) for name, chart in charts.items()]
-
-
-def _readable(folders: Sequence[Path]) -> tuple[list[StoredRun], dict[str, str]]:
-    """The runs that can be read, and what is wrong with the others, by folder."""
-    runs, unreadable = [], {}
-    for folder in folders:
-        try:
-            runs.append(stored(folder))
-        except StoreError as error:
-            unreadable[str(folder)] = str(error)
-    if not runs:
-        raise StoreError("; ".join(unreadable.values()) or "no runs were named")
-    return runs, unreadable
-
-
-def stored(folder: Path) -> StoredRun:
-    """A run with all that a page over several shows of it.
-
-    Raises:
-        StoreError: there is no such run, or it is corrupt.
-    """
-    page = folder / REPORT
-    with closing(RunStore.open(folder)) as store:
-        where = str(page) if page.is_file() else ""
-        return StoredRun(str(folder), store.card, store.attempts(), store.outcome(), where)
-
-
-def _files(folder: Path) -> Files:
-    there = {name: str(folder / name) for name in (KERNEL, RECEIPT) if (folder / name).is_file()}
-    guarded = KERNEL in there and unwrap((folder / KERNEL).read_text("utf-8")) is not None
-    return Files(kernel=there.get(KERNEL, ""), receipt=there.get(RECEIPT, ""), guarded=guarded)
-
-
-def write_experience(folders: Sequence[Path], file: Path) -> int:
-    """Write what the attempts of runs taught; returns how many rows.
-
-    Raises:
-        StoreError: a folder is no run, or the file cannot be written.
-    """
-    rows = [row for folder in folders for row in _taught(folder)]
-    write_whole(file, text_of(rows))
-    return len(rows)
-
-
-def _taught(folder: Path) -> list[Row]:
-    with closing(RunStore.open(folder)) as store:
-        preset, task = str(store.card.config.get("reward", "")), store.card.task
-        told = {tell.attempt: Told(preset, tell.reward) for tell in store.tells()}
-        attempts = [a for a in store.attempts() if a.known is None]
-        return [row for a in attempts if (row := row_of(task, a, told.get(a.number))) is not None]

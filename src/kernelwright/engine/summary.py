@@ -3,26 +3,24 @@
 No figure is computed here that is not in a record.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
+from pydantic import Field
+
 from kernelwright.languages import language
-from kernelwright.records.attempt import Attempt, beats_eager, busy_load
+from kernelwright.records.answer import AnswerWord, answer_of, worth
+from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
-from kernelwright.records.binding import Binding, Weights
+from kernelwright.records.brief import briefs
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import (
-    OUTCOMES,
-    BuildFailed,
+    Binding,
     Compiled,
-    Crashed,
     Evaluation,
     Incorrect,
     Measured,
-    Refused,
-    Suspect,
-    TimedOut,
     Verified,
+    Weights,
     is_right,
 )
 from kernelwright.records.feedback import Statement
@@ -30,8 +28,12 @@ from kernelwright.records.measure import CaseError, Load, Ratio, Verdict
 from kernelwright.records.names import LanguageName
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.profile import Profile
+from kernelwright.records.reasons import reason_of
 from kernelwright.records.run import Environment, Outcome, RunCard, Spending, least_speedup, spending
-from kernelwright.records.task import Target, Task, Workload
+from kernelwright.records.task import Target, Task
+from kernelwright.report.headline import headline
+from kernelwright.report.tally import counts as count_outcomes
+from kernelwright.report.tally import reasons
 from kernelwright.store.run import RunStore
 
 
@@ -39,7 +41,10 @@ class Figures(Record):
     """What the clock said of one kernel; all None where nothing was timed."""
 
     latency_us: float | None = None
+    answer: AnswerWord = "wrong"
+    """How it stands beside eager, in one word."""
     speedup_eager: Ratio | None = None
+    """None where nothing was compared, or the interval tells of noise alone; so with the others."""
     speedup_compile: Ratio | None = None
     verdict: Verdict | None = None
     """Against eager."""
@@ -48,7 +53,7 @@ class Figures(Record):
     """Against torch.compile that folds the weights, where they are constant."""
     verdict_freeze: Verdict | None = None
     roofline: float | None = None
-    """Share of the measured bandwidth."""
+    """Share of the measured bandwidth; 1 also where caches gave more."""
     load: Load | None = None
     """What else the machine did while it timed."""
     process_spread: float = 0.0
@@ -80,9 +85,17 @@ class RunSummary(Record):
     attempts: int
     outcomes: dict[str, int]
     """Attempts by outcome, the best outcome first."""
+    reasons: dict[int, str] = Field(default_factory=dict)
+    """Why attempts were not right, by their number; the same reason once."""
     doubtful: int = 0
     """Attempts that were timed while the machine was busy with other work."""
     best: BestKernel | None
+    answer: AnswerWord
+    """What may be said of the run's best in one word: that of its final, or of its search where none was asked for."""
+    said: str
+    """The same in a line, as at the head of the report."""
+    why: str
+    """What it rests on, and what to do where it does not stand."""
     pytorch_stays: bool = False
     """The best is not surely faster than eager by what was asked for: it is shown, and not written as a drop-in."""
     models: tuple[Spending, ...] = ()
@@ -92,6 +105,13 @@ class RunSummary(Record):
     """False: `resume` goes on."""
     running: bool = False
     """Another process is working on it now."""
+    unproved: str = ""
+    """Why nothing proves that the run's rows are what was written; empty where their seals do."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether `resume` has something to do: to go on, or to measure once more what other work disturbed."""
+        return not self.complete or (self.answer == "disturbed" and (self.best is None or self.best.final))
 
 
 class UnreadableRun(Record):
@@ -132,6 +152,8 @@ class CheckSummary(Figures):
     """Buffers that the reference's forward writes to and whose new values were not compared."""
     numerics: Numerics | None = None
     """PyTorch's precision flags in the reference, and where the kernel set others, those too."""
+    untraced: str = ""
+    """Why it was judged without a graph of the reference, which is weaker; empty where there is one."""
 
 
 class ProfileSummary(CheckSummary):
@@ -144,18 +166,21 @@ class ProfileSummary(CheckSummary):
 def figures_of(evaluation: Evaluation) -> Figures:
     """What the clock said of one evaluation."""
     if not isinstance(evaluation, Measured):
-        return Figures()
+        return Figures(answer=answer_of(evaluation))
     timing = evaluation.timing
-    eager, compiled, frozen = (timing.against(name) for name in ("eager", "compile", "freeze"))
+    found = {name: timing.against(name) for name in ("eager", "compile", "freeze")}
+    ratios = {name: v.speedup if v and not v.speedup.wild else None for name, v in found.items()}
+    verdicts = {name: v.verdict if v else None for name, v in found.items()}
     return Figures(
         latency_us=timing.latency_us,
-        speedup_eager=eager.speedup if eager else None,
-        verdict=eager.verdict if eager else None,
-        speedup_compile=compiled.speedup if compiled else None,
-        verdict_compile=compiled.verdict if compiled else None,
-        speedup_freeze=frozen.speedup if frozen else None,
-        verdict_freeze=frozen.verdict if frozen else None,
-        roofline=evaluation.roofline.fraction,
+        answer=answer_of(evaluation),
+        speedup_eager=ratios["eager"],
+        verdict=verdicts["eager"],
+        speedup_compile=ratios["compile"],
+        verdict_compile=verdicts["compile"],
+        speedup_freeze=ratios["freeze"],
+        verdict_freeze=verdicts["freeze"],
+        roofline=min(1.0, evaluation.roofline.fraction),
         load=timing.load,
         process_spread=timing.process_spread,
     )
@@ -163,8 +188,9 @@ def figures_of(evaluation: Evaluation) -> Figures:
 
 def summarize(store: RunStore) -> RunSummary:
     """A run in figures, also while it is running."""
-    card, attempts, outcome = store.card, store.attempts(), store.outcome()
+    card, attempts, outcome = store.card, store.history(), store.outcome()
     complete = outcome is not None and outcome.complete
+    claim = headline(card, attempts, outcome)
     running = not complete and store.live
     return RunSummary(
         run=card.id,
@@ -174,13 +200,18 @@ def summarize(store: RunStore) -> RunSummary:
         device=card.environment.device.name,
         attempts=len(attempts),
         outcomes=count_outcomes(attempts),
-        doubtful=sum(busy_load(attempt) is not None for attempt in attempts),
+        reasons=reasons(attempts),
+        doubtful=sum(attempt.busy is not None for attempt in briefs(attempts)),
         best=best_of(attempts, outcome),
+        answer=claim.answer,
+        said=claim.title,
+        why=claim.explanation,
         pytorch_stays=pytorch_stays(card, speaker(attempts, outcome)),
-        models=spending(store.messages()),
+        models=spending(store.conversations()),
         stopped="Still running." if running else outcome.stopped if outcome else "It was killed, or is about to begin.",
         complete=complete,
         running=running,
+        unproved=store.unproved,
     )
 
 
@@ -208,21 +239,21 @@ def speaker(attempts: Sequence[Attempt], outcome: Outcome | None) -> Attempt | N
     return outcome.final or attempts[outcome.best]
 
 
+def disturbed(outcome: Outcome) -> bool:
+    """Whether other work on the machine kept a run from its final figure, so that it is worth measuring once more."""
+    return outcome.final is not None and answer_of(outcome.final.evaluation) == "disturbed"
+
+
 def pytorch_stays(card: RunCard, best: Attempt | None) -> bool:
     """Whether the best kernel is not worth having, by what the run's configuration asks of one."""
-    return best is not None and not beats_eager(best, least_speedup(card.config))
-
-
-def count_outcomes(attempts: Sequence[Attempt]) -> dict[str, int]:
-    """Attempts by outcome, the best outcome first, without those that never came up."""
-    counts: Counter[str] = Counter(attempt.evaluation.outcome for attempt in attempts)
-    return {name: counts[name] for name in OUTCOMES if counts[name]}
+    return best is not None and not worth(best.evaluation, least_speedup(card.config))
 
 
 def check_of(task: Task, environment: Environment, candidate: Candidate, evaluation: Evaluation) -> CheckSummary:
     """The verdict on one kernel."""
     judged = evaluation if isinstance(evaluation, Measured | Verified | Incorrect) else None
     audit = evaluation.audit if isinstance(evaluation, Measured) else None
+    work, buffers = task.workload, {p.name for p in task.workload.parameters}
     return CheckSummary(
         task=task.name,
         target=task.target,
@@ -239,46 +270,20 @@ def check_of(task: Task, environment: Environment, candidate: Candidate, evaluat
         weights=evaluation.weights,
         binding=evaluation.binding,
         seconds=evaluation.total_seconds,
-        ignored=_ignored(task.workload),
+        ignored=tuple(name for name in work.changes if name in buffers and name not in work.state),
         numerics=evaluation.numerics,
+        untraced=task.graph.untraced,
         **dict(figures_of(evaluation)),
     )
 
 
-def _ignored(workload: Workload) -> tuple[str, ...]:
-    buffers = {p.name for p in workload.parameters}
-    return tuple(name for name in workload.changes if name in buffers and name not in workload.state)
-
-
 def own_kernels(candidate: Candidate, evaluation: Evaluation) -> int | None:
     """How many kernels of its own a candidate has; of a module that builds an extension nobody counts them."""
-    if candidate.language == "cpp":
+    written = language(candidate.language)
+    if written.kernels == "one":
         return 1
-    if language(candidate.language).leaves_all(candidate.source):
+    if written.leaves_all(candidate.source):
         return 0
-    if candidate.language == "python" or not isinstance(evaluation, Measured | Verified | Compiled):
+    if written.kernels == "unknown" or not isinstance(evaluation, Measured | Verified | Compiled):
         return None
     return len({kernel.name for kernel in evaluation.build.kernels})
-
-
-def profile_of(check: CheckSummary, profile: Profile, statement: Statement) -> ProfileSummary:
-    """The verdict on one kernel, with where its time goes."""
-    return ProfileSummary(**dict(check), profile=profile, statement=statement)
-
-
-def reason_of(evaluation: Evaluation) -> str:
-    """Why a kernel was not found right, in one sentence; empty if it was."""
-    match evaluation:
-        case Refused(reason=reason):
-            return reason
-        case BuildFailed(log=log):
-            return log.strip()
-        case Crashed(stage=stage, reason=reason):
-            return f"{reason} (while it was to {stage})"
-        case TimedOut(stage=stage, limit_s=limit):
-            return f"still busy after {limit:g} s (while it was to {stage})"
-        case Incorrect(case=case, evidence=evidence):
-            return f"{evidence} (case {case})"
-        case Suspect(evidence=evidence):
-            return evidence
-    return "it was not run, since there is no such device here" if evaluation.outcome == "compiled" else ""

@@ -3,7 +3,8 @@
 The defaults are the referee of this machine, the table of proposers, and the HTML report.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -25,25 +26,19 @@ from kernelwright.propose.proposer import Proposer
 from kernelwright.propose.table import make_proposer
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.check import Check
 from kernelwright.records.policy import Policy
-from kernelwright.records.run import Message, Outcome, RunCard
+from kernelwright.records.run import Check, Message, Outcome, RunCard
 from kernelwright.records.task import Task
 from kernelwright.report import html, terminal
-from kernelwright.report.use import Files
+from kernelwright.report.html import Files
 from kernelwright.reward.predictor.experience import read_rows
 from kernelwright.store.cache import EvaluationCache, cache_file
 from kernelwright.store.database import FILE
+from kernelwright.store.memory import StrategyStates, TuningCache, state_file, tuning_file
 from kernelwright.store.run import RunStore
-from kernelwright.store.strategy_state import StrategyStates, state_file
-from kernelwright.store.tuning import TuningCache, tuning_file
 
 Shown = Any
 """Whatever a rich console can print; rich itself belongs to the interfaces."""
-
-
-def _referee(policy: Policy, place: Place, note: Note) -> Evaluator:
-    return Referee(policy, on_note=note, place=place)
 
 
 def _model(config: ModelConfig) -> ChatModel:
@@ -51,11 +46,8 @@ def _model(config: ModelConfig) -> ChatModel:
     folder = Path(config.name)
     if config.provider != "replay" or not (folder / FILE).exists():
         return make_model(config)
-    store = RunStore.open(folder)
-    try:
+    with closing(RunStore.open(folder)) as store:
         return Replay(recorded_in(store.messages()), config.name)
-    finally:
-        store.close()
 
 
 def _predictor(config: PredictorConfig, reward: str) -> Predictor:
@@ -67,27 +59,13 @@ def _predictor(config: PredictorConfig, reward: str) -> Predictor:
     return cast("Predictor", module.ForestPredictor(rows, reward))
 
 
-def _cache() -> EvaluationCache | None:
-    return EvaluationCache(cache_file())
-
-
-def _training_cache() -> EvaluationCache | None:
-    return EvaluationCache(cache_file("training"), doubtful=True)
-
-
-def _states() -> StrategyStates | None:
-    return StrategyStates(state_file())
-
-
-def _tuning() -> TuningCache | None:
-    return TuningCache(tuning_file())
-
-
 @dataclass(frozen=True)
 class Suppliers:
     """One function for each part."""
 
-    evaluator: Callable[[Policy, Place, Note], Evaluator] = _referee
+    evaluator: Callable[[Policy, Place, Note], Evaluator] = lambda policy, place, note: Referee(
+        policy, on_note=note, place=place
+    )
     """The note tells what the referee is busy with, from any thread."""
     proposer: Callable[[str], Proposer] = make_proposer
     model: Callable[[ModelConfig], ChatModel] = _model
@@ -95,18 +73,20 @@ class Suppliers:
     """It stands in for the reward of that name."""
     wrap: Callable[[Task, Candidate], str] = model_new.wrap
     """A candidate as a drop-in `ModelNew` module."""
-    render: Callable[[RunCard, Sequence[Attempt], Outcome | None, Sequence[Message], Files], str] = html.render
+    render: Callable[[RunCard, Sequence[Attempt], Outcome | None, Iterable[Message], Files], str] = html.render
     """The report's page."""
-    present: Callable[[RunCard, Sequence[Attempt], Outcome | None, Sequence[Message]], Shown] = terminal.render
+    present: Callable[[RunCard, Sequence[Attempt], Outcome | None, Iterable[Message]], Shown] = terminal.render
     """The same for a terminal, as something that rich prints."""
     examine: Callable[[], Sequence[Check]] = doctor.examine
-    cache: Callable[[], EvaluationCache | None] = _cache
+    cache: Callable[[], EvaluationCache | None] = lambda: EvaluationCache(cache_file())
     """What earlier runs found; None: nothing is taken over or kept."""
-    training_cache: Callable[[], EvaluationCache | None] = _training_cache
+    training_cache: Callable[[], EvaluationCache | None] = lambda: EvaluationCache(
+        cache_file("training"), doubtful=True
+    )
     """The same for trainers."""
-    states: Callable[[], StrategyStates | None] = _states
+    states: Callable[[], StrategyStates | None] = lambda: StrategyStates(state_file())
     """What strategies remember between runs; None: each run begins anew."""
-    tuning: Callable[[], TuningCache | None] = _tuning
+    tuning: Callable[[], TuningCache | None] = lambda: TuningCache(tuning_file())
     """Schedules that won in earlier runs; None: each run begins anew."""
     library: Library = technique_cards
     """What a look-up of techniques finds."""
@@ -115,3 +95,12 @@ class Suppliers:
     def open_evaluator(self, policy: Policy, place: Place | None = None) -> Evaluator:
         """An evaluator whose notes the listener hears; on this machine unless a place is named."""
         return self.evaluator(policy, place or Place(), lambda text: self.listener(Phase(text=text)))
+
+    @asynccontextmanager
+    async def evaluating(self, policy: Policy, place: Place | None = None) -> AsyncIterator[Evaluator]:
+        """The same, closed in the end."""
+        evaluator = self.open_evaluator(policy, place)
+        try:
+            yield evaluator
+        finally:
+            await evaluator.close()

@@ -7,18 +7,21 @@ in a process of their own, a program is compiled and run, a child is really conf
 import platform
 import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from kernelwright.errors import MachineError, RefereeError
+from kernelwright.errors import MachineError, RefereeError, StoreError
 from kernelwright.evaluate.backends import look
 from kernelwright.evaluate.backends.table import backend_checks
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.sandbox.messages.tools import Execute
 from kernelwright.evaluate.sandbox.spawn import Warm
-from kernelwright.records.check import Check
+from kernelwright.execution.folder import TempFolder
+from kernelwright.records.run import Check
+from kernelwright.store.secret import NOBODY_S, make_secret, secret_file
 
 LEAST_FREE_BYTES, ENOUGH_FREE_BYTES = 64 << 20, 1 << 30
 """Free disk below which a run cannot be kept, and below which it will soon be full."""
@@ -37,7 +40,7 @@ FIXES = {
 def examine() -> list[Check]:
     """Look at everything, side by side. Takes seconds; raises nothing for what is not here."""
     with ThreadPoolExecutor() as pool:
-        looks = [pool.submit(check) for check in (_python, _packages, *backend_checks(), _sandbox, _disk)]
+        looks = [pool.submit(check) for check in (_python, _packages, _places, *backend_checks(), _sandbox, _disk)]
         return [check for found in looks for check in found.result()]
 
 
@@ -47,6 +50,31 @@ def _python() -> list[Check]:
 
 def _packages() -> list[Check]:
     return [look.package("torch"), look.package("numpy")]
+
+
+def _places() -> list[Check]:
+    """Folders of this user's that a run needs: for temporary files, and for the secret that seals what is stored."""
+    temporary = f"temporary files in {tempfile.gettempdir()}"
+    try:
+        TempFolder().remove()
+        found = [Check(name="temporary files", status="ok", detail=temporary)]
+    except OSError as error:
+        fix = "Name a folder that you can write to in TMPDIR."
+        found = [Check(name="temporary files", status="missing", detail=f"{temporary}: {error.strerror}", fix=fix)]
+    try:
+        kept = make_secret() is not NOBODY_S
+    except StoreError as error:
+        return [
+            *found,
+            Check(name="secret", status="missing", detail="what is stored cannot be proved", fix=str(error)),
+        ]
+    told = (
+        f"{secret_file()} seals what is stored"
+        if kept
+        else f"no secret can be kept in {secret_file().parent}: runs are unproved"
+    )
+    fix = "" if kept else "Name a folder that you can write to in XDG_STATE_HOME."
+    return [*found, Check(name="secret", status="ok" if kept else "lost", detail=told, fix=fix)]
 
 
 def _sandbox() -> list[Check]:

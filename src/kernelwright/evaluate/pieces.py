@@ -3,7 +3,7 @@
 `torch.equal` on a device writes down for every element whether it is, and `count_nonzero` an integer of eight bytes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import torch
 
@@ -36,6 +36,32 @@ def all_finite(values: torch.Tensor) -> bool:
     return bool(torch.stack(parts).all()) if parts else True
 
 
-def each_finite(values: Iterable[torch.Tensor]) -> bool:
-    """The same of several tensors, of which integers always are."""
-    return all(all_finite(v) for v in values if v.is_floating_point())
+def first_broken(values: Iterable[torch.Tensor], infinite: Collection[int] = ()) -> str:
+    """The first of several tensors that is NaN or infinite, and where; empty where none is.
+
+    Those of the numbers in `infinite` may be infinite. Integers never are.
+    """
+    for number, tensor in enumerate(values):
+        if not tensor.is_floating_point() or all_finite(tensor):
+            continue
+        flat = float8.wide(tensor).reshape(-1)
+        found = (flat.isnan() if number in infinite else ~flat.isfinite()).nonzero()
+        if len(found):
+            at = [int(n) for n in torch.unravel_index(found[0], tensor.shape)]
+            return f"output {number} is {flat[found[0]].item()} at {at}"
+    return ""
+
+
+def difference(copy: torch.Tensor, given: torch.Tensor) -> str:
+    """How many elements of a tensor of any dtype were changed, and the first of them; empty for none."""
+    if (copy.shape, copy.dtype) != (given.shape, given.dtype):
+        return f"it became {list(copy.shape)} of {copy.dtype}"
+    mine, theirs = (t.contiguous().reshape(-1).view(torch.uint8) for t in (copy, given))
+    differs = (mine.to(theirs.device) != theirs).view(-1, copy.element_size()).any(dim=1)
+    if not bool(differs.any()):
+        return ""
+    where = int(differs.to(torch.uint8).argmax())
+    before, after = given.reshape(-1)[where].item(), copy.reshape(-1)[where].item()
+    return (
+        f"{int(differs.sum())} of {copy.numel()} elements changed, first at flat index {where} from {before} to {after}"
+    )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kernelwright.errors import MachineError
 
-FIX = "install it with `pip install 'kernelwright[cuda]'`, or install the CUDA toolkit"
+FIX = "pip install 'kernelwright[cuda]'"
 _PACKAGED = ("nvidia/cu13/include", "nvidia/cuda_runtime/include", "nvidia/cuda_cccl/include")
 """Folders of CUDA 13's packages and, before, of CUDA 12's."""
 

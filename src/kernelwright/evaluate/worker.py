@@ -15,8 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from kernelwright import errors
-from kernelwright.evaluate.backends.parents import begin_parent, close_parents
-from kernelwright.evaluate.backends.table import name_of
+from kernelwright.evaluate.backends.table import begin_parent, close_parents, name_of
 from kernelwright.evaluate.jobs import (
     Admit,
     Answered,
@@ -37,6 +36,7 @@ from kernelwright.evaluate.jobs import (
 )
 from kernelwright.execution import job as current
 from kernelwright.execution.channel import Channel
+from kernelwright.execution.folder import remove_given
 from kernelwright.execution.job import JobServer
 from kernelwright.records.base import Record
 from kernelwright.records.task import Target, Task
@@ -185,6 +185,7 @@ if __name__ == "__main__":
     except BaseException:  # noqa: BLE001 (told, and then this process ends)
         traceback.print_exc()
     finally:
+        remove_given()
         # A thread may still be at a job that nobody waits for; leaving in the usual way would wait for it.
         sys.stderr.flush()
         os._exit(status)

@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager
 from kernelwright.errors import RefereeError
 from kernelwright.execution import channel
 from kernelwright.execution.executor import IN_FLIGHT, Note, Work, unheard
+from kernelwright.execution.folder import TempFolder
 
 DYING_S = 2.0
 """How long a worker that hung up may take to end by itself."""
@@ -40,12 +41,13 @@ class WorkerProcess:
         self._given_up: dict[int, asyncio.TimerHandle] = {}
         self._on_purpose = False
         self._reading: asyncio.Task[None] | None = None
+        self._folder = TempFolder()
         self._end, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, *work.arguments, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, **work.environment},
+                env={**os.environ, "TMPDIR": str(self._folder.path), **work.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,
@@ -88,7 +90,7 @@ class WorkerProcess:
         self.kill()
         if self._reading is None:
             self._end.close()
-            await asyncio.to_thread(self._process.wait)
+            await asyncio.to_thread(self._reap)
         else:
             await asyncio.wait({self._reading})
 
@@ -101,7 +103,7 @@ class WorkerProcess:
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         try:
             while (frame := await channel.receive(reader)) is not None:
-                self._heard(frame)
+                self._handle(frame)
         finally:
             for timer in self._given_up.values():
                 timer.cancel()
@@ -112,7 +114,7 @@ class WorkerProcess:
                 if not answer.done():
                     answer.set_exception(WorkerLostError(self._process.returncode, self._on_purpose))
 
-    def _heard(self, frame: channel.Frame) -> None:
+    def _handle(self, frame: channel.Frame) -> None:
         if frame.kind == b"N":
             if frame.job in self._asked:
                 self._asked[frame.job][1](frame.payload.decode(errors="replace"))
@@ -129,6 +131,7 @@ class WorkerProcess:
             self._process.wait(timeout=DYING_S)
         self._signal()
         self._process.wait()
+        self._folder.remove()
 
     def _signal(self) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -207,7 +210,7 @@ class LocalExecutor:
         suspect = False
         while True:
             async with self._gate.alone() if suspect else self._gate.together():
-                worker = await self._running()
+                worker = await self._running_worker()
                 try:
                     return await worker.ask(number, job, on_note)
                 except WorkerLostError as lost:
@@ -224,7 +227,7 @@ class LocalExecutor:
             if self._worker is not None:
                 await self._worker.gone()
 
-    async def _running(self) -> WorkerProcess:
+    async def _running_worker(self) -> WorkerProcess:
         async with self._starting:
             if self._closed:
                 raise RefereeError("the executor was closed before the job was done")

@@ -6,15 +6,14 @@ is run here.
 """
 
 import ast
-import hashlib
 import re
 from contextlib import suppress
 from typing import Any
 
 from kernelwright.errors import ProposeError
-from kernelwright.export.drop_in import GUARD_IMPORTS, drop_in, guarded, part
-from kernelwright.export.reference import Reference, merged_imports, reference
+from kernelwright.export.reference import GUARD_IMPORTS, Reference, drop_in, guarded, merged_imports, part, reference
 from kernelwright.languages import language
+from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
@@ -33,8 +32,9 @@ def _unlike(tensors):
     return "" if _fits(*tensors) else "tensors of other shapes or dtypes, or not on a GPU"
 '''
 _FREE = re.compile(r"^// free (ROWS|NUMEL): ([\d, ]*) -> ([\d, ]+)$", re.MULTILINE)
-_COUNTS_ITSELF = re.compile(r"\b(?:shape|size|numel|len|ndim|dim|stride)\b")
+_COUNTS = {"shape", "size", "numel", "len", "ndim", "dim", "stride"}
 """How a reference would ask for a number of rows: its trace has the answer in it, and is for that number alone."""
+_OWN = re.compile(r"self(\.\w+)+")
 
 
 def wrap(task: Task, candidate: Candidate) -> str:
@@ -70,7 +70,7 @@ def why_none(task: Task, written: LanguageName) -> str:
     if not drop_in_as:
         return f"a {written} kernel cannot be written as a ModelNew file yet"
     try:
-        reference(task.source.source)
+        guarded(task, reference(task.source.source))
         _check_call(task)
     except ProposeError as error:
         return str(error)
@@ -134,8 +134,6 @@ def _check_call(task: Task) -> None:
         raise ProposeError(
             f"a C++ kernel of a Model that changes its state or inputs ({changed}) cannot be a ModelNew yet"
         )
-    if task.workload.tree is not None:
-        raise ProposeError("a C++ kernel of a Model with arguments in lists or by name cannot be a ModelNew yet")
 
 
 def _check_names(found: Reference, sections: list[str]) -> None:
@@ -187,7 +185,7 @@ def _constants(task: Task, candidate: Candidate, found: Reference) -> str:
     flags = [*FLAGS, *candidate.flags, *defines]
     if "'''" in candidate.source:
         raise ProposeError("the candidate's source has three single quotes in a row")
-    free = None if _COUNTS_ITSELF.search(found.body) else _FREE.search(candidate.source)
+    free = None if _counts_itself(found.body) else _FREE.search(candidate.source)
     return "\n".join(
         [
             f"NAME = {_name(task, candidate)!r}",
@@ -200,6 +198,17 @@ def _constants(task: Task, candidate: Candidate, found: Reference) -> str:
             *_tensors(task, candidate, free),
             f"SOURCE = r'''\n{candidate.source.rstrip()}\n'''",
         ]
+    )
+
+
+def _counts_itself(body: str) -> bool:
+    """Whether the code asks a tensor for its size, as `self.dim` does not, or is a trace, which has the answers in it."""
+    if "torch.ops." in body:
+        return True
+    nodes = list(ast.walk(ast.parse(body)))
+    asked = {n.attr for n in nodes if isinstance(n, ast.Attribute) and not _OWN.fullmatch(ast.unparse(n))}
+    return bool(
+        _COUNTS & (asked | {n.func.id for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)})
     )
 
 
@@ -226,4 +235,4 @@ def _spec(spec: TensorSpec, free: int) -> str:
 def _name(task: Task, candidate: Candidate) -> str:
     """What PyTorch calls the operator: of this task and kernel, whatever the file is called."""
     words = re.sub(r"\W", "_", task.name) or "kernel"
-    return f"{words}_{hashlib.sha256((task.id + candidate.id).encode()).hexdigest()[:12]}"
+    return f"{words}_{identity('operator', {'task': task.id, 'candidate': candidate.id})[:12]}"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kernelwright.feedback import call_limits, kernel_limits
 from kernelwright.feedback.call_limits import Evidence
+from kernelwright.records.answer import of_reachable
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.feedback import Bottleneck, Finding, Statement
 from kernelwright.records.profile import Profile
@@ -21,6 +22,8 @@ LEAST_GAIN = 0.02
 """A finding that could give less of the call's time is kept only if it is the first: it explains, and helps nobody."""
 MOST = 5
 """Findings in a statement: a reader acts on the first ones."""
+NEARLY_ALL = 0.95
+"""A gain of more than this says nothing: something else is wrong with the kernel or its time."""
 WAITING: tuple[Bottleneck, ...] = ("tail", "occupancy", "latency")
 """Classes that cannot hold back a kernel that is at a ceiling; nor can what nobody has seen cost anything there."""
 UNKNOWN = "No single limit stands out."
@@ -41,7 +44,7 @@ def diagnose(profile: Profile | None, measured: Measured | None = None) -> State
         measured: the referee's time, roofline and build facts, where it was timed.
     """
     evidence = Evidence(profile, measured)
-    ranked = sorted(_once(list(_of_call(evidence)), list(_of_kernels(evidence))), key=_rank, reverse=True)
+    ranked = sorted(_drop_weaker(list(_of_call(evidence)), list(_of_kernels(evidence))), key=_rank, reverse=True)
     kept = tuple(f for i, f in enumerate(ranked) if i == 0 or f.gain is None or f.gain >= LEAST_GAIN)[:MOST]
     return Statement(findings=kept, words=_words(evidence, kept))
 
@@ -52,10 +55,10 @@ def bottleneck(found: Measured, profile: Profile | None = None) -> Limit:
     if statement.findings:
         return Limit(statement.bottleneck, statement.findings[0].evidence)
     roof = found.roofline
-    bandwidth = f"{roof.achieved_gbps:.1f} of {roof.ceiling_gbps:.1f} GB/s"
+    bandwidth = f"{roof.achieved_gbps:.3g} of {roof.ceiling_gbps:.3g} GB/s"
     return Limit(
         "unknown",
-        f"It reaches {roof.fraction:.0%} of the measured bandwidth ({bandwidth}); no single limit stands out.",
+        f"It reaches {of_reachable(roof.fraction)} the measured bandwidth ({bandwidth}); no single limit stands out.",
     )
 
 
@@ -82,11 +85,11 @@ def _at_a_ceiling(evidence: Evidence) -> bool:
     return not evidence.counted and (evidence.reached or 0.0) >= call_limits.NEAR_CEILING
 
 
-def _once(call: list[Finding], kernels: list[Finding]) -> list[Finding]:
+def _drop_weaker(call: list[Finding], kernels: list[Finding]) -> list[Finding]:
     """A class is told of the call or of its kernels, whichever could give more; never of both."""
     kept = [*call, *kernels]
-    for told in {f.bottleneck for f in call} & {f.bottleneck for f in kernels}:
-        of_call, of_kernels = ([f for f in part if f.bottleneck == told] for part in (call, kernels))
+    for name in {f.bottleneck for f in call} & {f.bottleneck for f in kernels}:
+        of_call, of_kernels = ([f for f in part if f.bottleneck == name] for part in (call, kernels))
         weaker = of_call if max(map(_rank, of_call)) <= sum(map(_rank, of_kernels)) else of_kernels
         kept = [f for f in kept if f not in weaker]
     return kept
@@ -99,16 +102,17 @@ def _rank(finding: Finding) -> float:
 
 def _words(evidence: Evidence, findings: tuple[Finding, ...]) -> str:
     """One line a finding, for a model or a person to read."""
-    lines = [_told(number, finding) for number, finding in enumerate(findings, start=1)]
-    return "\n".join([*_owned(evidence), *(lines or [UNKNOWN])])
+    lines = [_finding_line(number, finding) for number, finding in enumerate(findings, start=1)]
+    return "\n".join([*_own_share_line(evidence), *(lines or [UNKNOWN])])
 
 
-def _told(number: int, finding: Finding) -> str:
-    gain = "" if finding.gain is None else f" (at most {finding.gain:.0%} of the time)"
+def _finding_line(number: int, finding: Finding) -> str:
+    sure = finding.gain is not None and finding.gain < NEARLY_ALL
+    gain = f" (at most {finding.gain:.0%} of the time)" if sure else ""
     where = f" [{finding.kernel}]" if finding.kernel else ""
     return f"{number}. {finding.evidence}{where}{gain} {finding.suggestion}"
 
 
-def _owned(evidence: Evidence) -> list[str]:
+def _own_share_line(evidence: Evidence) -> list[str]:
     share = evidence.profile.own_share if evidence.profile is not None else None
     return [] if share is None or share > 1 - 1e-6 else [f"{share:.0%} of the device time is in its own kernels."]

@@ -148,18 +148,18 @@ def memory(evidence: Evidence) -> Finding | None:
     achieved, ceiling = evidence.bandwidth
     reached, wasted = achieved / ceiling, _wasted(evidence)
     if reached >= NEAR_CEILING:
-        told = f"Memory-bound: it reaches {_share(evidence)}; only moving fewer bytes can help much."
+        text = f"Memory-bound: it reaches {_share(evidence)}; only moving fewer bytes can help much."
         if reached > 1:
-            told = f"Memory-bound: it reaches {_share(evidence)}, so that part of its data comes from a cache."
+            text = f"Memory-bound: it reaches {_share(evidence)}, so that part of its data comes from a cache."
         advice = "Keep intermediate results in registers, and fuse with what comes before and after."
-        return Finding(bottleneck="memory", gain=max(0.0, 1 - reached), evidence=told, suggestion=advice)
+        return Finding(bottleneck="memory", gain=max(0.0, 1 - reached), evidence=text, suggestion=advice)
     traffic = evidence.traffic
     if wasted is None or traffic is None or evidence.bytes is None or not evidence.latency_us:
         return None
     moved = traffic / evidence.latency_us / 1e3 / ceiling
     if moved < BUSY:
         return None
-    told = (
+    text = (
         f"Memory-bound: device memory moves {_size(traffic)} where {_size(evidence.bytes)} would do, "
         f"at {moved:.0%} of the measured bandwidth."
     )
@@ -169,7 +169,7 @@ def memory(evidence: Evidence) -> Finding | None:
         if several
         else "Read each input once: keep the tile in registers or shared memory between passes, or order blocks for L2."
     )
-    return Finding(bottleneck="memory", gain=wasted, evidence=told, suggestion=advice)
+    return Finding(bottleneck="memory", gain=wasted, evidence=text, suggestion=advice)
 
 
 def compute(evidence: Evidence) -> Finding | None:
@@ -179,17 +179,17 @@ def compute(evidence: Evidence) -> Finding | None:
     intensity = f"{evidence.flops / evidence.bytes:.0f} operations a byte"
     ceiling, rate = evidence.arithmetic_ceiling, evidence.tflops
     if ceiling is None or rate is None:
-        told = f"Compute-bound: {intensity}; it reaches {_share(evidence)}."
+        text = f"Compute-bound: {intensity}; it reaches {_share(evidence)}."
         gain = None
     elif rate / ceiling >= BUSY:
-        told = f"Compute-bound: {intensity}, at {rate:.1f} of {ceiling:.1f} TFLOP/s measured here."
+        text = f"Compute-bound: {intensity}, at {rate:.1f} of {ceiling:.1f} TFLOP/s measured here."
         gain = max(0.0, 1 - rate / ceiling)
     else:
         return None
     advice = (
         "Do fewer operations, or do them on a faster pipe that the tolerance admits (fused multiply-add, matrix units)."
     )
-    return Finding(bottleneck="compute", gain=gain, evidence=told, suggestion=advice)
+    return Finding(bottleneck="compute", gain=gain, evidence=text, suggestion=advice)
 
 
 def launch(evidence: Evidence) -> Finding | None:
@@ -205,20 +205,20 @@ def launch(evidence: Evidence) -> Finding | None:
     # A profiler's times are its own: only gaps that are much larger than its disturbance mean something.
     gaps = max(0.0, 1 - busy / latency) if evidence.measured is not None else 0.0
     if count > 1 and share >= LAUNCH_SHARE:
-        told = f"Launch-bound: {count} launches of {each:.1f} us each are {min(share, 1.0):.0%} of {latency:.1f} us."
+        text = f"Launch-bound: {count} launches of {each:.1f} us each are {min(share, 1.0):.0%} of {latency:.1f} us."
         gain = min(share, 1.0) * (1 - 1 / count)
     elif gaps >= GAP_SHARE:
-        told = f"Launch-bound: kernels run for {busy:.1f} of {latency:.1f} us; {gaps:.0%} of the call no kernel runs."
+        text = f"Launch-bound: kernels run for {busy:.1f} of {latency:.1f} us; {gaps:.0%} of the call no kernel runs."
         gain = gaps
     elif share >= LAUNCH_SHARE:
-        told = (
+        text = (
             f"Launch-bound: one launch costs {each:.1f} of {latency:.1f} us; little is left to gain inside the kernel."
         )
         gain = 0.0
     else:
         return None
     advice = "Fuse the launches into one kernel, and do in it what copies, fills and library calls do around it."
-    return Finding(bottleneck="launch", gain=gain, evidence=told, suggestion=advice)
+    return Finding(bottleneck="launch", gain=gain, evidence=text, suggestion=advice)
 
 
 def latency(evidence: Evidence) -> Finding | None:
@@ -235,9 +235,9 @@ def latency(evidence: Evidence) -> Finding | None:
         reached, words = rate / peak, f"{rate:.1f} of {peak:.1f} TFLOP/s measured here"
     if reached >= FAR:
         return None
-    told = f"Latency-bound: it reaches only {words}."
-    advice = "Keep more work in flight: wider loads, several independent elements a thread, more blocks."
-    return Finding(bottleneck="latency", gain=1 - reached / NEAR_CEILING, evidence=told, suggestion=advice)
+    text = f"Latency-bound: it reaches only {words}."
+    advice = "Keep more work in flight: wider loads, several independent elements at once, work for all of the device."
+    return Finding(bottleneck="latency", gain=1 - reached / NEAR_CEILING, evidence=text, suggestion=advice)
 
 
 def _overhead(evidence: Evidence, latency_us: float) -> Finding | None:
@@ -250,9 +250,9 @@ def _overhead(evidence: Evidence, latency_us: float) -> Finding | None:
         return None
     if bandwidth is not None and bandwidth[0] >= NEAR_CEILING * bandwidth[1]:
         return None
-    told = f"Overhead-bound: the data needs {floor:.1f} us, the call takes {latency_us:.1f}."
+    text = f"Overhead-bound: the data needs {floor:.1f} us, the call takes {latency_us:.1f}."
     advice = "Cut what a call costs before its kernel starts: fewer launches, smaller parallel regions, no allocation."
-    return Finding(bottleneck="launch", gain=1 - 4 * floor / latency_us, evidence=told, suggestion=advice)
+    return Finding(bottleneck="launch", gain=1 - 4 * floor / latency_us, evidence=text, suggestion=advice)
 
 
 def _expected_memory(evidence: Evidence) -> Finding | None:
@@ -261,7 +261,7 @@ def _expected_memory(evidence: Evidence) -> Finding | None:
         return None
     intensity, ridge = evidence.flops / evidence.bytes, _ridge(evidence) or INTENSE
     side: Bottleneck = "memory" if intensity < ridge else "compute"
-    told = (
+    text = (
         f"Expected to be {side}-bound, and not measured: {intensity:.1f} operations for each compulsory byte, where "
         f"{ridge:.0f} are in balance on {evidence.profile.device if evidence.profile else 'this device'}."
     )
@@ -270,7 +270,7 @@ def _expected_memory(evidence: Evidence) -> Finding | None:
         if side == "memory"
         else "Tile for reuse, and use the matrix units as far as the tolerance admits."
     )
-    return Finding(bottleneck=side, evidence=told, suggestion=advice)
+    return Finding(bottleneck=side, evidence=text, suggestion=advice)
 
 
 def _wasted(evidence: Evidence) -> float | None:
@@ -294,7 +294,7 @@ def _ridge(evidence: Evidence) -> float | None:
 
 def _share(evidence: Evidence) -> str:
     achieved, ceiling = evidence.bandwidth or (0.0, 1.0)
-    return f"{achieved / ceiling:.0%} of the measured bandwidth ({achieved:.1f} of {ceiling:.1f} GB/s)"
+    return f"{achieved / ceiling:.0%} of the measured bandwidth ({achieved:.3g} of {ceiling:.3g} GB/s)"
 
 
 def _size(count: float) -> str:

@@ -5,6 +5,7 @@ The first words are the outcome's class as in TritonGym's loop (`Compilation Fai
 """
 
 from kernelwright.feedback.bottleneck import bottleneck
+from kernelwright.records.answer import compared
 from kernelwright.records.attempt import Attempt, speedup
 from kernelwright.records.evaluation import (
     BuildFailed,
@@ -21,8 +22,8 @@ from kernelwright.records.evaluation import (
 )
 from kernelwright.records.feedback import Feedback
 
-LOG_CHARACTERS = 2000
-"""How much of a compiler's or a crash's log is passed on: the first errors matter most."""
+LOG_CHARACTERS, TAIL = 2000, 400
+"""How much of a compiler's or a crash's log is passed on, and how much of that is its end."""
 
 
 def describe(
@@ -55,7 +56,12 @@ def words_of(found: Evaluation, target_us: float | None = None, beside: str = ""
 
 def _success(found: Measured, target_us: float | None) -> str:
     target = f"{target_us:.2f} us" if target_us is not None else "as fast as possible"
-    against = ", ".join(f"{v.speedup.median:.2f}x {v.baseline} ({v.verdict})" for v in found.timing.versus)
+    against = ", ".join(
+        f"{v.baseline}: {compared(v.speedup, v.verdict)}"
+        if v.speedup.blurred
+        else f"{v.speedup.median:.2f}x {v.baseline} ({v.verdict})"
+        for v in found.timing.versus
+    )
     return f"Success. Latency: {found.timing.latency_us:.2f} us. Target: {target}. Speedup: {against}."
 
 
@@ -114,6 +120,8 @@ def _built(found: Evaluation) -> str:
 
 
 def _short(log: str) -> str:
-    return (
-        log if len(log) <= LOG_CHARACTERS else f"{log[:LOG_CHARACTERS]} [{len(log) - LOG_CHARACTERS} characters more]"
-    )
+    if len(log) <= LOG_CHARACTERS:
+        return log
+    # A compiler's first errors matter most; an exception says at its end what it was.
+    more = f"[{len(log) - LOG_CHARACTERS} characters left out]"
+    return f"{log[: LOG_CHARACTERS - TAIL]} {more} {log[-TAIL:]}"

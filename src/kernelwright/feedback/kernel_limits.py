@@ -60,9 +60,9 @@ def memory(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
     if share is None or share < NEAR_CEILING or share < (compute_share(seen) or 0.0):
         return None
     rate = f", {seen.dram_gbps:.0f} GB/s" if seen.dram_gbps is not None else ""
-    told = f"Memory-bound: device memory is at {share:.0%} of what it can do{rate}."
+    text = f"Memory-bound: device memory is at {share:.0%} of what it can do{rate}."
     advice = "Only moving fewer bytes can help: fuse with neighbours, and read each input once."
-    return _found("memory", kernel, max(0.0, 1 - share), told, advice)
+    return _found("memory", kernel, max(0.0, 1 - share), text, advice)
 
 
 def compute(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
@@ -70,12 +70,12 @@ def compute(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
     seen, share = kernel.counters, compute_share(kernel.counters)
     if share is None or share < BUSY or share < (memory_share(kernel, ceilings) or 0.0):
         return None
-    told = f"Compute-bound: {_pipe(seen)} at {share:.0%} of the peak."
+    text = f"Compute-bound: {_pipe(seen)} at {share:.0%} of the peak."
     if (seen.fma_share or 0.0) >= BUSY and seen.tensor_share is not None and seen.tensor_share < TENSOR_IDLE:
         advice = "The tensor cores are idle: split a matrix product in fp32 into tf32 or bf16 parts (tf32x3, bf16x3)."
-        return _found("compute", kernel, max(TENSOR_GAIN, 1 - share), told, advice)
+        return _found("compute", kernel, max(TENSOR_GAIN, 1 - share), text, advice)
     advice = "Do fewer operations: cheaper forms of functions, and work shared between threads."
-    return _found("compute", kernel, 1 - min(share, 1.0), told, advice)
+    return _found("compute", kernel, 1 - min(share, 1.0), text, advice)
 
 
 def occupancy(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
@@ -85,13 +85,13 @@ def occupancy(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
     possible = kernel.occupancy_theoretical
     if found is None or possible is None or possible >= LOW_OCCUPANCY or (busy is not None and busy >= BUSY):
         return None
-    told = f"Occupancy-bound: {found:.0%} of the warps are resident, {possible:.0%} possible, limited by {_limiter(kernel)}"
-    told += f"; the busiest unit is at {busy:.0%}." if busy is not None else "."
+    text = f"Occupancy-bound: {found:.0%} of the warps are resident, {possible:.0%} possible, limited by {_limiter(kernel)}"
+    text += f"; the busiest unit is at {busy:.0%}." if busy is not None else "."
     advice = (
         "Make room for more warps: smaller tiles, fewer stages, or fewer live values (launch bounds, less unrolling)."
     )
     gain = (1 - busy) * (1 - found / ENOUGH_OCCUPANCY) if busy is not None else None
-    return _found("occupancy", kernel, gain, told, advice)
+    return _found("occupancy", kernel, gain, text, advice)
 
 
 def spills(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
@@ -104,16 +104,16 @@ def spills(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
         if share < SPILL_TRAFFIC:
             return None
         gain: float | None = share * max(busy_share(kernel, ceilings) or 0.0, seen.stall_long_scoreboard or 0.0)
-        told = f"Register spills: {share:.0%} of the sectors it moves are local memory"
+        text = f"Register spills: {share:.0%} of the sectors it moves are local memory"
     elif kernel.spill_bytes:
-        gain, told = None, f"Register spills: {kernel.spill_bytes} bytes a thread go to local memory"
+        gain, text = None, f"Register spills: {kernel.spill_bytes} bytes a thread go to local memory"
     else:
         return None
-    told += f", at {kernel.registers} registers a thread." if kernel.registers is not None else "."
+    text += f", at {kernel.registers} registers a thread." if kernel.registers is not None else "."
     advice = (
         "Keep fewer values alive: smaller tiles for each thread, less unrolling, more threads, looser launch bounds."
     )
-    return _found("spills", kernel, gain, told, advice)
+    return _found("spills", kernel, gain, text, advice)
 
 
 def uncoalesced(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
@@ -133,13 +133,13 @@ def uncoalesced(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
     wasted = sum(sectors * (1 - value / SECTOR) for _, value, sectors in bad) / total
     if wasted < SPILL_TRAFFIC:
         return None
-    told = "Uncoalesced access: " + " and ".join(
+    text = "Uncoalesced access: " + " and ".join(
         f"{name} use {value:.1f} of each 32-byte sector" for name, value, _ in bad
     )
     advice = (
         "Let neighbouring threads touch neighbouring addresses: swap loop order, or transpose through shared memory."
     )
-    return _found("uncoalesced", kernel, wasted * min(1.0, pressure), told + ".", advice)
+    return _found("uncoalesced", kernel, wasted * min(1.0, pressure), text + ".", advice)
 
 
 def bank_conflicts(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
@@ -152,11 +152,11 @@ def bank_conflicts(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
     pressure = max(stalled, (seen.l1_share or 0.0) - MEMORY_PRESSURE)
     if share < CONFLICTS or pressure < SHARED_PRESSURE:
         return None
-    told = f"Bank conflicts: {share:.0%} of the passes through shared memory are conflicts"
-    told += f"; warps wait for it {stalled:.0%} of their time."
+    text = f"Bank conflicts: {share:.0%} of the passes through shared memory are conflicts"
+    text += f"; warps wait for it {stalled:.0%} of their time."
     advice = "Pad the rows of the shared tile by one element, or swizzle its columns."
     return _found(
-        "bank_conflicts", kernel, min(1.0, share) * min(1.0, max(stalled, seen.l1_share or 0.0)), told, advice
+        "bank_conflicts", kernel, min(1.0, share) * min(1.0, max(stalled, seen.l1_share or 0.0)), text, advice
     )
 
 
@@ -171,14 +171,14 @@ def tail(kernel: KernelProfile, ceilings: Ceilings) -> Finding | None:
         loss = 1 - active if active is not None else 0.0
     if loss < TAIL or (busy is not None and 1 - busy < ROOM):
         return None
-    told = f"Tail effect: {waves:.2f} waves of blocks"
-    told += f" leave {loss:.0%} empty." if active is None else f"; multiprocessors have work {active:.0%} of the time."
+    text = f"Tail effect: {waves:.2f} waves of blocks"
+    text += f" leave {loss:.0%} empty." if active is None else f"; multiprocessors have work {active:.0%} of the time."
     advice = (
         "Use smaller blocks or tiles, or split the reduction, so that every multiprocessor has some."
         if waves < 1
         else "Choose a grid that fills whole waves, or let a grid of one wave loop over the tiles (persistent kernel)."
     )
-    return _found("tail", kernel, min(loss, 1 - busy) if busy is not None else loss, told, advice)
+    return _found("tail", kernel, min(loss, 1 - busy) if busy is not None else loss, text, advice)
 
 
 def latency(kernel: KernelProfile, ceilings: Ceilings, explained: float) -> Finding | None:
@@ -188,13 +188,13 @@ def latency(kernel: KernelProfile, ceilings: Ceilings, explained: float) -> Find
         return None
     stalls = {name: getattr(kernel.counters, name) or 0.0 for name in STALLS}
     worst = max(stalls, key=lambda name: stalls[name])
-    told = f"Latency-bound: the busiest unit is at {busy:.0%} of its peak"
+    text = f"Latency-bound: the busiest unit is at {busy:.0%} of its peak"
     if not stalls[worst]:
         advice = "Keep more work in flight: wider loads, several elements a thread, more blocks."
-        return _found("latency", kernel, 1 - busy - explained, told + ".", advice)
+        return _found("latency", kernel, 1 - busy - explained, text + ".", advice)
     cause, advice = STALLS[worst]
-    told += f"; warps spend {stalls[worst]:.0%} of their time waiting for {cause}."
-    return _found("latency", kernel, 1 - busy - explained, told, advice)
+    text += f"; warps spend {stalls[worst]:.0%} of their time waiting for {cause}."
+    return _found("latency", kernel, 1 - busy - explained, text, advice)
 
 
 RULES = (memory, compute, occupancy, spills, uncoalesced, bank_conflicts, tail)

@@ -44,6 +44,8 @@ class Hardware(Record):
     """Registers for a thread are allocated in steps of this many."""
     threads_block: int
     """Most threads of one block."""
+    grid: tuple[int, int, int] = (2**31 - 1, 65_535, 65_535)
+    """Most blocks of a launch along x, y and z."""
     shared_bytes: int
     """Shared memory of one multiprocessor, in bytes."""
     shared_bytes_block: int
@@ -60,6 +62,16 @@ class Hardware(Record):
     """10^12 operations a second outside the tensor cores."""
     tf32_tflops: float | None = None
     bf16_tflops: float | None = None
+
+    def too_many_blocks(self, kernel: str, grid: tuple[int, int, int]) -> str:
+        """Why a launch of so many blocks fails; empty where it does not."""
+        over = next((i for i in range(3) if grid[i] > self.grid[i]), None)
+        if over is None:
+            return ""
+        return (
+            f"{kernel} is launched with a grid of {list(grid)}: {self.arch} takes at most {self.grid[over]} blocks along "
+            f"{'xyz'[over]}"
+        )
 
     @property
     def number(self) -> int:

@@ -1,8 +1,11 @@
-"""The library of techniques: reads the cards in `techniques/`, strictly.
+"""The library of techniques: reads the cards in `techniques/`, strictly; and few-shot pairs of a module and a kernel for it.
 
 A card is a folder named after the technique: `card.md` (TOML between two lines `+++`, then the sections When, Effect
 and Pitfalls), and, unless the graph alone has its examples, `task.py`, and `before` and `after` with one ending.
 `measured.json` has the gains, by device and technique. No kernel is run here.
+
+The pairs are the cards' examples, and where no card has one, the kernels in `pairs/<shape>/`, beside the module that they are
+for. All of them go before the referee in the tests. A first prompt shows the pair that is nearest to the task's family.
 """
 
 import json
@@ -11,12 +14,14 @@ import tomllib
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from kernelwright.errors import UsageError
 from kernelwright.languages import language, language_of
+from kernelwright.records.base import Record
+from kernelwright.records.candidate import Define
+from kernelwright.records.names import LanguageName
 from kernelwright.records.technique import Example, Gain, Technique
 
 FOLDER = Path(str(files("kernelwright.knowledge"))) / "techniques"
@@ -43,7 +48,7 @@ def techniques() -> tuple[Technique, ...]:
     return read_library(FOLDER)
 
 
-def exemplified() -> tuple[tuple[Technique, Example], ...]:
+def techniques_with_examples() -> tuple[tuple[Technique, Example], ...]:
     """The cards with an example of their own, and that."""
     return tuple((card, card.example) for card in techniques() if card.example is not None)
 
@@ -79,7 +84,7 @@ def read_library(folder: Path) -> tuple[Technique, ...]:
     return found
 
 
-def read_gains(path: Path) -> dict[str, tuple[dict[str, Any], ...]]:
+def read_gains(path: Path) -> dict[str, tuple[Gain, ...]]:
     """By technique, what it gained on each device.
 
     Raises:
@@ -89,15 +94,14 @@ def read_gains(path: Path) -> dict[str, tuple[dict[str, Any], ...]]:
         table = _GAINS.validate_json(path.read_text(encoding="utf-8"))
     except (OSError, ValidationError) as error:
         raise UsageError(f"{path} must map devices to techniques to [median, low, high]: {error}") from None
-    found: dict[str, tuple[dict[str, Any], ...]] = {}
+    found: dict[str, tuple[Gain, ...]] = {}
     for device, rows in table.items():
         for name, (median, low, high) in rows.items():
-            gain = {"device": device, "median": median, "low": low, "high": high}
-            found[name] = (*found.get(name, ()), gain)
+            found[name] = (*found.get(name, ()), Gain(device=device, median=median, low=low, high=high))
     return found
 
 
-def read_card(folder: Path, gains: tuple[dict[str, Any], ...] = ()) -> Technique:
+def read_card(folder: Path, gains: tuple[Gain, ...] = ()) -> Technique:
     """The technique in one folder.
 
     Raises:
@@ -109,13 +113,13 @@ def read_card(folder: Path, gains: tuple[dict[str, Any], ...] = ()) -> Technique
     try:
         fields = tomllib.loads(parts["front"])
         example = _example(folder, fields.pop("sizes", {})) if (folder / "task.py").exists() else None
-        given = {"name": folder.name, "example": example, "gains": gains, **fields, **_sections(folder, parts["body"])}
+        given = {"name": folder.name, **fields, **_sections(folder, parts["body"])}
         found = Technique.model_validate_json(json.dumps(given), strict=True)
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise UsageError(f"{folder / 'card.md'}: {error}") from None
-    if found.example is not None and found.example.language not in found.languages:
-        raise UsageError(f"{folder / 'card.md'}: its example is in {found.example.language}: name that in languages")
-    return found
+    if example is not None and example.language not in found.languages:
+        raise UsageError(f"{folder / 'card.md'}: its example is in {example.language}: name that in languages")
+    return found.model_copy(update={"example": example, "gains": gains})
 
 
 def _sections(folder: Path, body: str) -> dict[str, str]:
@@ -125,7 +129,7 @@ def _sections(folder: Path, body: str) -> dict[str, str]:
     return {name.lower(): " ".join(text.split()) for name, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-def _example(folder: Path, sizes: dict[str, int]) -> dict[str, Any]:
+def _example(folder: Path, sizes: dict[str, int]) -> Example:
     kernels = sorted(path for path in folder.iterdir() if path.stem in ("before", "after"))
     suffixes = {path.suffix for path in kernels}
     if len(kernels) != 2 or len(suffixes) != 1:
@@ -137,20 +141,12 @@ def _example(folder: Path, sizes: dict[str, int]) -> dict[str, Any]:
             raise UsageError(f"{folder / 'task.py'} has no line `{name} = …` whose size could be changed")
     if before == after:
         raise UsageError(f"{folder}: both kernels are the same")
-    return {
-        "language": _language(folder, suffixes.pop(), before),
-        "task": task,
-        "before": before,
-        "after": after,
-        "sizes": [{"name": name, "value": value} for name, value in sizes.items()],
-    }
-
-
-def _language(folder: Path, suffix: str, source: str) -> str:
     try:
-        return language_of(source, suffix).name
+        written = language_of(before, suffixes.pop())
     except UsageError as error:
         raise UsageError(f"{folder}: {error}") from None
+    defines = tuple(Define(name=name, value=value) for name, value in sizes.items())
+    return Example(language=written.name, task=task, before=before, after=after, sizes=defines)
 
 
 def _text(path: Path) -> str:
@@ -162,32 +158,87 @@ def _text(path: Path) -> str:
 
 def card_words(technique: Technique) -> str:
     """A card in Markdown, for a model or a person."""
+    gains = "; ".join(
+        f"{gain.payoff}, {gain.median:.2f} times as fast as before ({gain.low:.2f} to {gain.high:.2f}) on {gain.device}"
+        for gain in technique.gains
+    )
     parts = [
         f"### {technique.title} (`{technique.name}`)",
         f"Eases: {', '.join(technique.bottlenecks)}. For: {', '.join(technique.targets)}, "
         f"in {', '.join(technique.languages)}.",
         f"When: {technique.when}",
         f"Effect: {technique.effect}",
-        f"Measured: {_measured(technique.gains)}",
+        f"Measured: {gains or 'the example was verified; its gain was not measured.'}",
         f"Pitfalls: {technique.pitfalls}",
-        *(_example_words(technique.example) if technique.example is not None else ()),
     ]
+    if (example := technique.example) is not None:
+        fence = language(example.language).fence
+        parts += [
+            f"The task of the example:\n\n```python\n{example.task.strip()}\n```",
+            f"Before:\n\n```{fence}\n{example.before.strip()}\n```",
+            f"After:\n\n```{fence}\n{example.after.strip()}\n```",
+        ]
     return "\n\n".join(parts) + "\n"
 
 
-def _example_words(example: Example) -> tuple[str, ...]:
-    fence = language(example.language).fence
+PAIRS = FOLDER.parent / "pairs"
+SHAPES = {
+    "pointwise": ("pointwise", "indexing", "layout"),
+    "reduction": ("reduction", "normalisation", "loss", "sorting", "sparse", "graph", "geometry"),
+    "product": ("contraction", "attention", "transform"),
+    "scan": ("scan",),
+    "stencil": ("stencil", "convolution", "pooling"),
+}
+"""Families of operations by the shape of their loops."""
+USUAL = "reduction"
+"""The shape that every language has a pair of."""
+CARDS = {
+    "pointwise": ("fused-passes", "fused-element-wise-launches", "vectorised-loads"),
+    "reduction": ("row-in-registers", "warp-shuffle-reduction"),
+    "product": ("register-tiling-cpu", "grouped-block-order", "shared-memory-tiling"),
+    "scan": ("warp-scan",),
+}
+"""Cards whose kernel with the technique is a good first kernel of its shape, one of a language."""
+FILES: dict[LanguageName, str] = {
+    "cpp": "kernel.cpp",
+    "triton": "kernel.py",
+    "cuda": "plan.cu",
+    "cuda_host": "host.cu",
+    "python": "extension.py",
+}
+"""What a kernel is called beside its module."""
+
+
+class Pair(Record):
+    """A module and a kernel for it that was found right."""
+
+    language: LanguageName
+    shape: str
+    module: str
+    kernel: str
+
+
+def nearest_pair(family: str, language: LanguageName) -> Pair | None:
+    """The pair of this language whose shape is that of the family; else the usual one; None: the language has none."""
+    shape = next((name for name, families in SHAPES.items() if family in families), USUAL)
+    known = {pair.shape: pair for pair in pairs() if pair.language == language}
+    return known.get(shape) or known.get(USUAL)
+
+
+@cache
+def pairs() -> tuple[Pair, ...]:
+    """Every pair, the cards' first.
+
+    Raises:
+        UsageError: a card is not what it should be.
+    """
+    examples = ((shape, technique(name).example) for shape, names in CARDS.items() for name in names)
     return (
-        f"The task of the example:\n\n```python\n{example.task.strip()}\n```",
-        f"Before:\n\n```{fence}\n{example.before.strip()}\n```",
-        f"After:\n\n```{fence}\n{example.after.strip()}\n```",
-    )
-
-
-def _measured(gains: tuple[Gain, ...]) -> str:
-    if not gains:
-        return "the example was verified; its gain was not measured."
-    return "; ".join(
-        f"{gain.payoff}, {gain.median:.2f} times as fast as before ({gain.low:.2f} to {gain.high:.2f}) on {gain.device}"
-        for gain in gains
+        *(Pair(language=e.language, shape=shape, module=e.task, kernel=e.after) for shape, e in examples if e),
+        *(
+            Pair(language=name, shape=folder.name, module=_text(folder / "module.py"), kernel=_text(folder / file))
+            for folder in sorted(PAIRS.iterdir())
+            for name, file in FILES.items()
+            if (folder / file).is_file()
+        ),
     )

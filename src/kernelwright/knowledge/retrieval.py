@@ -29,6 +29,8 @@ ABOUT = 0.6
 """A card is about the words if it scores so much of the best score."""
 _WORD = re.compile(r"[a-z0-9]+")
 _ENDING = re.compile(r"(?:ations?|ings?|ed|es|s)$")
+_AMERICAN = re.compile(r"(?<=[a-z]{3})iz(?=(?:e[drs]?|ing|ations?)\b)")
+"""Of a verb in `-ize` and what derives from it; not the `iz` of `size`."""
 _COMMON = frozenset(
     _WORD.findall(
         "a all an and any are as at be but by can do each for from has have how i if in into is it its make "
@@ -87,8 +89,8 @@ def _rank(hit: Hit, where: Context, bottleneck: Bottleneck | None, best: float) 
     special = bool(where.family) and where.family in card.families
     pays = hit.gain is not None and hit.gain > 1.0
     # Words that a person gave say more than a gain elsewhere; without any, gains lead within a family.
-    told = hit.score if about and best else 0.0
-    return (-near, -float(about), -told, -float(special), -float(pays), -(hit.gain or 1.0), card.name)
+    score = hit.score if about and best else 0.0
+    return (-near, -float(about), -score, -float(special), -float(pays), -(hit.gain or 1.0), card.name)
 
 
 def _applies(card: Technique, where: Context) -> bool:
@@ -127,12 +129,12 @@ def _measured() -> dict[str, tuple[tuple[Gain, str], ...]]:
 
 def words(text: str) -> list[str]:
     """The words of a text that count, without their endings; American and British spelling are one."""
-    found = _WORD.findall(text.lower().replace("iz", "is"))
+    found = _WORD.findall(_AMERICAN.sub("is", text.lower()))
     return [_ENDING.sub("", word) if len(word) > 4 else word for word in found if word not in _COMMON]
 
 
 def _scores(query: list[str], cards: tuple[Technique, ...]) -> dict[str, float]:
-    texts = {card.name: Counter(_indexed(card)) for card in cards}
+    texts = {card.name: Counter(_index(card)) for card in cards}
     mean = sum(text.total() for text in texts.values()) / max(len(texts), 1)
     scores = dict.fromkeys(texts, 0.0)
     for word in dict.fromkeys(query):
@@ -144,7 +146,7 @@ def _scores(query: list[str], cards: tuple[Technique, ...]) -> dict[str, float]:
     return scores
 
 
-def _indexed(card: Technique) -> list[str]:
+def _index(card: Technique) -> list[str]:
     titled = words(f"{card.title} {card.name}") * TITLE_WEIGHT + words(" ".join(card.tags)) * TAG_WEIGHT
     about = " ".join((card.when, card.effect, card.pitfalls, *card.bottlenecks, *card.languages))
     return titled + words(about)

@@ -17,7 +17,7 @@ LENGTH_NEW = "max_completion_tokens"
 CACHE = "cache_control"
 """Stands among the parameters for the marks of prompt caching, which are blocks' fields and no parameter."""
 SHAPES = ("response_format", "output_config")
-"""By which an answer is held to a JSON Schema, in OpenAI's protocol and in Anthropic's."""
+"""That an answer must fit a JSON Schema, in OpenAI's protocol and in Anthropic's."""
 STREAM = ("stream_options", "stream")
 """That the usage shall come at a stream's end, and that a reply shall come in pieces."""
 NESTED = ("reasoning", "text")

@@ -13,15 +13,12 @@ from pydantic import JsonValue
 
 from kernelwright.models.answer import Answer
 from kernelwright.models.capability import CACHE, LENGTH, Capabilities
-from kernelwright.models.claude_stream import MessagePieces
 from kernelwright.models.config import ModelConfig, checked, is_local
-from kernelwright.models.endpoint import Endpoint
+from kernelwright.models.endpoint import Endpoint, Secret, find_secret
 from kernelwright.models.fault import Complaint, Fault, RetryPolicy
 from kernelwright.models.prices import address_of
-from kernelwright.models.sdk import Sdk
-from kernelwright.models.secret import Secret, find_secret
-from kernelwright.models.stream import Pace
-from kernelwright.models.wire import count_in, dict_in, flattened, list_in, parsed
+from kernelwright.models.stream import Pace, Sdk
+from kernelwright.models.wire import count_in, dict_in, flattened, list_in, parsed, text_in
 from kernelwright.records.chat import ChatMessage, ChatRequest, Finish, ToolCall, ToolSpec, Usage
 
 _FINISHES: dict[str, Finish] = {
@@ -156,13 +153,7 @@ class _Dialect:
 
     def __init__(self, config: ModelConfig, address: str, secret: Secret) -> None:
         self._config = config
-        self._client = anthropic.AsyncAnthropic(
-            api_key=secret.reveal(),
-            base_url=address,
-            max_retries=0,
-            timeout=config.patience_s,
-            http_client=anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
-        )
+        self._client = SDK.client("AsyncAnthropic", secret.reveal(), address, config.patience_s)
 
     def compose(self, request: ChatRequest, capabilities: Capabilities) -> dict[str, JsonValue]:
         """See `Dialect.compose`."""
@@ -174,7 +165,7 @@ class _Dialect:
         """See `Dialect.send`."""
         if parameters.get("stream"):
             pace = Pace(self._config.patience_s, self._config.timeout_s, int(parameters[LENGTH]))
-            return await SDK.pieced(self._opened(parameters), MessagePieces(), pace)
+            return await SDK.pieced(SDK.opened(self._client, "/v1/messages", parameters), MessagePieces(), pace)
         named = {name: value for name, value in parameters.items() if name not in UNNAMED}
         rest = {name: value for name, value in parameters.items() if name in UNNAMED}
         create = self._client.messages.with_raw_response.create
@@ -189,15 +180,6 @@ class _Dialect:
         """See `Dialect.close`."""
         await self._client.close()
 
-    async def _opened(self, parameters: Mapping[str, Any]) -> anthropic.AsyncStream[object]:
-        return await self._client.post(
-            "/v1/messages",
-            body=dict(parameters),
-            cast_to=object,
-            stream=True,
-            stream_cls=anthropic.AsyncStream[object],
-        )
-
 
 def open_model(config: ModelConfig, retries: RetryPolicy | None = None) -> Endpoint:
     """The model; no request is made yet.
@@ -209,3 +191,65 @@ def open_model(config: ModelConfig, retries: RetryPolicy | None = None) -> Endpo
     secret = find_secret(config.key_variable or KEY, f"anthropic:{config.name}", is_local(address))
     capabilities = Capabilities(fixed={LENGTH})
     return Endpoint(config, _Dialect(config, address, secret), secret, capabilities, retries or RetryPolicy())
+
+
+DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+"""The field of a piece by its type; a signature is no words."""
+
+
+class MessagePieces:
+    """Events of a message. Implements `Pieces`."""
+
+    def __init__(self) -> None:
+        self._message: dict[str, JsonValue] = {}
+        self._usage: dict[str, JsonValue] = {}
+        self._blocks: dict[int, dict[str, JsonValue]] = {}
+        self._words: dict[int, str] = {}
+
+    @property
+    def whole(self) -> bool:
+        """See `Pieces.whole`. The event that says why it stopped has the usage too."""
+        return bool(self._message.get("stop_reason"))
+
+    def take(self, event: JsonValue) -> str:
+        """See `Pieces.take`."""
+        body = dict_in(event)
+        number = body.get("index")
+        at = number if isinstance(number, int) else len(self._blocks)
+        match text_in(body.get("type")):
+            case "message_start":
+                self._head(dict_in(body.get("message")))
+            case "content_block_start":
+                return self._begin(at, dict_in(body.get("content_block")))
+            case "content_block_delta":
+                return self._add(at, dict_in(body.get("delta")))
+            case "message_delta":
+                self._head({**dict_in(body.get("delta")), "usage": body.get("usage")})
+        return ""
+
+    def body(self) -> JsonValue:
+        """See `Pieces.body`."""
+        return {**self._message, "usage": self._usage, "content": [self._block(at) for at in sorted(self._blocks)]}
+
+    def _head(self, message: dict[str, JsonValue]) -> None:
+        """What is said of the whole, in the beginning or at the end; later figures replace earlier ones."""
+        self._usage |= {name: value for name, value in dict_in(message.get("usage")).items() if value is not None}
+        self._message |= {name: message[name] for name in ("model", "stop_reason") if message.get(name)}
+
+    def _begin(self, at: int, block: dict[str, JsonValue]) -> str:
+        self._blocks[at] = block
+        self._words[at] = text_in(block.get("text")) or text_in(block.get("thinking"))
+        return self._words[at] or text_in(block.get("name"))
+
+    def _add(self, at: int, delta: dict[str, JsonValue]) -> str:
+        words = text_in(delta.get(DELTAS.get(text_in(delta.get("type")), "")))
+        self._blocks.setdefault(at, {"type": "text"})
+        self._words[at] = self._words.get(at, "") + words
+        return words
+
+    def _block(self, at: int) -> JsonValue:
+        block, words = self._blocks[at], self._words[at]
+        if block.get("type") == "tool_use":
+            found = parsed(words) if words else block.get("input")
+            return {**block, "input": words if found is None else found}
+        return {**block, ("thinking" if block.get("type") == "thinking" else "text"): words}

@@ -2,16 +2,23 @@
 
 It retries, learns from refusals, and passes on empty answers. Only ModelError leaves here, raised outside of any
 handler, so that it drags along no request and no key.
+
+The key comes from an environment variable, and can be taken out of any text. It cannot be printed, pickled or compared, so it
+reaches neither logs nor workers.
 """
 
 import asyncio
+import logging
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import NoReturn
 
 from pydantic import JsonValue
 
-from kernelwright.errors import ModelError
+from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.answer import BYTES_A_TOKEN, Answer, Dialect, added, counted, prompt_tokens
 from kernelwright.models.capability import CACHE, SYSTEM, Capabilities
 from kernelwright.models.config import ModelConfig
@@ -25,12 +32,13 @@ from kernelwright.models.fault import (
     worth_retrying,
 )
 from kernelwright.models.prices import Price, cost, price_of
-from kernelwright.models.secret import Secret
 from kernelwright.models.wire import dict_in, list_in, parsed
 from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall, Usage
 
 EMPTY_RETRIES = 2
 """How often an empty answer is asked for again before it is passed on as it is."""
+GONE = ("timeout", "cut", "stalled")
+"""Faults of a request that was sent and whose reply did not arrive: it counts by its estimate."""
 MOST_LESSONS = 8
 """How many refusals one call may learn from."""
 LEAST_ROOM = 0.5
@@ -40,6 +48,66 @@ NO_LIMIT = (
     "A cap on tokens or money holds only where the length of a reply can be limited: "
     "leave --max-tokens and --max-usd out, or use another endpoint."
 )
+
+
+SHORTEST = 8
+"""Characters. A shorter key is not looked for in texts: it would be found in innocent words."""
+PLACEHOLDER = "none"
+"""What a local endpoint that needs no key is sent."""
+REDACTED = "[key]"
+WIRES = ("httpcore", "httpcore2", "httpx", "httpx2", "openai._base_client", "anthropic._base_client")
+"""Loggers that write down what an endpoint's headers say, which may be the key said back."""
+
+
+class Secret:
+    """A key, and where it came from."""
+
+    __slots__ = ("_forms", "_key", "variable")
+
+    def __init__(self, key: str, variable: str) -> None:
+        self._key, self.variable = key, variable
+        """The environment variable, for the fix in messages."""
+        self._forms = re.compile("".join(map(_letter, key))) if len(key) >= SHORTEST else None
+
+    def reveal(self) -> str:
+        """The key itself, to hand to an SDK."""
+        return self._key
+
+    def redact(self, text: str) -> str:
+        """The text without the key, whoever put it there."""
+        return self._forms.sub(REDACTED, text) if self._forms else text
+
+    def __repr__(self) -> str:
+        return f"Secret({self.variable})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a key does not leave the process that holds it")
+
+
+def _letter(letter: str) -> str:
+    """A pattern of one letter of a key as it is, as JSON escapes it, or as an address does."""
+    if letter.isalnum():
+        return letter
+    code = "".join(f"[{digit}{digit.upper()}]" for digit in f"{ord(letter):02x}")
+    return rf"(?:\\?{re.escape(letter)}|%{code}|\\u00{code})"
+
+
+def find_secret(variable: str, model: str, local: bool) -> Secret:
+    """The key in that environment variable; a placeholder for a local endpoint when there is none.
+
+    From here on the SDKs log warnings only.
+
+    Raises:
+        UsageError: there is no key and the endpoint is not local, or it cannot be a key.
+    """
+    for name in WIRES:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    key = os.environ.get(variable, "").strip()
+    if not key and not local:
+        raise UsageError(f"{model} needs a key: set the environment variable {variable}")
+    if not key.isascii() or any(letter.isspace() or not letter.isprintable() for letter in key):
+        raise UsageError(f"the environment variable {variable} has letters that no key has: was it copied in full?")
+    return Secret(key or PLACEHOLDER, variable)
 
 
 @dataclass
@@ -120,9 +188,12 @@ class Endpoint:
             return self._redacted(text)
         body = parsed(text)
         if body is None:
-            if text.lstrip().startswith("<"):
-                return Fault("garbled", complaint=Complaint("the body is a web page"))
-            return Fault("garbled", complaint=Complaint("the body is no JSON"), characters=len(text))
+            begun = text.lstrip()[
+                :1
+            ]  # what begins like an answer and cannot be read was written by a model all the same
+            what = "a web page" if begun == "<" else "no JSON"
+            characters = len(text) if begun in ("{", "[") else 0
+            return Fault("garbled", complaint=Complaint(f"the body is {what}"), characters=characters)
         found = self._dialect.read(body)
         return self._redacted(found) if isinstance(found, Fault) else found
 
@@ -138,14 +209,16 @@ class Endpoint:
             return None
         if is_too_long(fault):
             return Answer(finish="length", usage=Usage())
+        lost = fault.characters > 0 or fault.kind in GONE
+        if lost:
+            self._count_lost(fault, call)
+        out = lost and not call.shorten()
         if not worth_retrying(fault) or call.failures >= self._config.retries:
             tries = f" (tried {call.failures + 1} times)" if call.failures else ""
             words = f"{self.name}{tries} {explain(fault, self._secret.variable)}{self._uncapped(fault, call)}"
             raise ModelError(words, call.usage.prompt, call.usage.completion, call.usd)
-        if fault.characters:
-            self._count_lost(fault, call)
-            if not call.shorten():
-                return Answer(finish="other", usage=Usage())
+        if out and (self._config.capped or fault.kind not in GONE):
+            return Answer(finish="other", usage=Usage())
         call.failures += 1
         await self._retries.sleep(self._retries.delay_s(call.failures, fault.retry_after_s))
         return None
@@ -161,7 +234,7 @@ class Endpoint:
         call.usd = None if usd is None or call.usd is None else call.usd + usd
 
     def _count_lost(self, fault: Fault, call: _Call) -> None:
-        """An answer that came and could not be read was paid for all the same."""
+        """An answer that came and could not be read, or was sent for and did not come whole, was paid for all the same."""
         said = min(int(fault.characters / BYTES_A_TOKEN), call.request.max_tokens)
         usage = Usage(prompt=prompt_tokens(call.request), completion=said, estimated=True)
         self._count(Answer(usage=usage), call)

@@ -190,8 +190,8 @@ def prompt_text(tokenizer: Any, messages: Sequence[ChatMessage], tools: Sequence
 
 def plain_text(messages: Sequence[ChatMessage]) -> str:
     """A dialogue for a model without a template."""
-    told = (f"### {message.role.capitalize()}\n{message.text}\n" for message in flattened(messages))
-    return "\n".join((*told, "### Assistant\n"))
+    turns = (f"### {message.role.capitalize()}\n{message.text}\n" for message in flattened(messages))
+    return "\n".join((*turns, "### Assistant\n"))
 
 
 def _turn(message: ChatMessage) -> dict[str, JsonValue]:
@@ -213,7 +213,10 @@ def load_checkpoint(where: str, dtype: Any = "auto") -> Loaded:  # noqa: ANN401 
     """
     path = Path(where)
     if (path / ADAPTER).is_file():
-        base = load_checkpoint(json.loads((path / ADAPTER).read_text())["base_model_name_or_path"], dtype)
+        config = json.loads((path / ADAPTER).read_text())
+        if config.get("megatron_config") or not (path / "adapter_model.safetensors").is_file():
+            raise OSError(f"{path} has no adapter_model.safetensors, or names a module to import: neither is loaded")
+        base = load_checkpoint(config["base_model_name_or_path"], dtype)
         return base._replace(
             network=import_module("peft").PeftModel.from_pretrained(base.network, path).merge_and_unload()
         )

@@ -1,8 +1,4 @@
-"""Any endpoint that speaks OpenAI's Chat Completions or its Responses API, through the official SDK.
-
-Retries are ours, so that they are counted. Redirects are not followed,
-so that neither the key nor the prompt goes where nobody sent it.
-"""
+"""Any endpoint that speaks OpenAI's Chat Completions or its Responses API, through the official SDK."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,13 +10,12 @@ from kernelwright.models import openai_responses, openai_wire
 from kernelwright.models.answer import Answer
 from kernelwright.models.capability import LENGTH, LENGTH_NEW, STREAM, Capabilities
 from kernelwright.models.config import ModelConfig, checked, is_local
-from kernelwright.models.endpoint import Endpoint
+from kernelwright.models.endpoint import Endpoint, Secret, find_secret
 from kernelwright.models.fault import Fault, RetryPolicy
-from kernelwright.models.openai_stream import ChatPieces, ResponsePieces
+from kernelwright.models.openai_responses import ResponsePieces
+from kernelwright.models.openai_wire import ChatPieces
 from kernelwright.models.prices import address_of
-from kernelwright.models.sdk import Sdk
-from kernelwright.models.secret import Secret, find_secret
-from kernelwright.models.stream import Pace, Pieces
+from kernelwright.models.stream import Pace, Pieces, Sdk
 from kernelwright.records.chat import ChatRequest
 
 HOME = "https://api.openai.com/v1"
@@ -34,13 +29,7 @@ class _Dialect:
 
     def __init__(self, config: ModelConfig, address: str, secret: Secret) -> None:
         self._config, self._responses = config, config.api == "responses"
-        self._client = openai.AsyncOpenAI(
-            api_key=secret.reveal(),
-            base_url=address,
-            max_retries=0,
-            timeout=config.patience_s,
-            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
-        )
+        self._client = SDK.client("AsyncOpenAI", secret.reveal(), address, config.patience_s)
 
     def compose(self, request: ChatRequest, capabilities: Capabilities) -> dict[str, JsonValue]:
         """See `Dialect.compose`."""
@@ -59,7 +48,8 @@ class _Dialect:
             most = next((parameters[name] for name in LENGTHS if name in parameters), self._config.max_tokens)
             pieces: Pieces = ResponsePieces() if self._responses else ChatPieces()
             pace = Pace(self._config.patience_s, self._config.timeout_s, most)
-            return await SDK.pieced(self._opened(parameters), pieces, pace)
+            path = "/responses" if self._responses else "/chat/completions"
+            return await SDK.pieced(SDK.opened(self._client, path, parameters), pieces, pace)
         client: Any = self._client.responses if self._responses else self._client.chat.completions
         return await SDK.whole(client.with_raw_response.create(**parameters), self._config.patience_s)
 
@@ -70,16 +60,6 @@ class _Dialect:
     async def close(self) -> None:
         """See `Dialect.close`."""
         await self._client.close()
-
-    async def _opened(self, parameters: Mapping[str, Any]) -> openai.AsyncStream[object]:
-        """The stream of a call, whose events are JSON as it is: imitators send what the SDK's types do not expect."""
-        return await self._client.post(
-            "/responses" if self._responses else "/chat/completions",
-            body=dict(parameters),
-            cast_to=object,
-            stream=True,
-            stream_cls=openai.AsyncStream[object],
-        )
 
 
 def open_model(config: ModelConfig, retries: RetryPolicy | None = None) -> Endpoint:

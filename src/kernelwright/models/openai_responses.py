@@ -1,6 +1,7 @@
 """The wire format of OpenAI's Responses API: items in, items out. Nothing is kept at the endpoint (`store` is false)."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -99,3 +100,33 @@ def _usage(usage: dict[str, JsonValue]) -> Usage | None:
     cached = count_in(dict_in(usage.get("input_tokens_details")).get("cached_tokens"))
     reasoning = count_in(dict_in(usage.get("output_tokens_details")).get("reasoning_tokens"))
     return Usage(prompt=prompt, completion=completion, cached=min(cached, prompt), reasoning=min(reasoning, completion))
+
+
+LAST = ("response.completed", "response.incomplete", "response.failed")
+"""Events of the Responses API that have the whole response."""
+
+
+class ResponsePieces:
+    """Events of the Responses API. Implements `Pieces`: the last event has all of it."""
+
+    def __init__(self) -> None:
+        self._body: dict[str, Any] | None = None
+
+    @property
+    def whole(self) -> bool:
+        """See `Pieces.whole`."""
+        return self._body is not None
+
+    def take(self, event: JsonValue) -> str:
+        """See `Pieces.take`."""
+        body = dict_in(event)
+        kind = text_in(body.get("type"))
+        if kind in LAST:
+            self._body = dict_in(body.get("response"))
+        elif kind == "error":
+            self._body = {"error": body}
+        return text_in(body.get("delta")) if kind.endswith(".delta") else ""
+
+    def body(self) -> JsonValue:
+        """See `Pieces.body`."""
+        return self._body

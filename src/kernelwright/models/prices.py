@@ -72,7 +72,7 @@ def address_of(config: ModelConfig) -> str:
 def find_price(model: str) -> Price | None:
     """The row of a model's name: as it is, without its vendor, without its date."""
     names = (model, _VENDOR.sub("", model))
-    for table in (_own(os.environ.get(VARIABLE, "")), _shipped()):
+    for table in (_users(os.environ.get(VARIABLE, "")), _shipped()):
         for name in (*names, *(_DATED.sub("", name) for name in names)):
             if found := table.get(name.lower()):
                 return found
@@ -98,7 +98,7 @@ def _shipped() -> dict[str, Price]:
 
 
 @cache
-def _own(path: str) -> dict[str, Price]:
+def _users(path: str) -> dict[str, Price]:
     if not path:
         return {}
     try:

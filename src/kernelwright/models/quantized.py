@@ -35,7 +35,7 @@ def pack(source: Path, folder: Path) -> int:
         source, dtype=torch.float32, use_safetensors=True, **SAFE
     )
     stored: dict[str, Any] = {}
-    for name, value in _own(network).items():
+    for name, value in _stored_once(network).items():
         if value.dim() == 2:
             stored[name], stored[name + SCALE] = rounded(value)
         else:
@@ -70,7 +70,7 @@ def load(folder: Path, dtype: Any = "auto") -> Any:  # noqa: ANN401
         for name, value in stored.items()
         if not name.endswith(SCALE)
     }
-    missing = _own(network).keys() ^ weights.keys()
+    missing = _stored_once(network).keys() ^ weights.keys()
     if missing:
         raise ValueError(f"{folder / FILE} does not fit its config.json: {', '.join(sorted(missing))}")
     network.load_state_dict(weights, strict=False)  # what is tied to another is not stored twice
@@ -100,7 +100,7 @@ def unpack(folder: Path, target: Path) -> Path:
     return target
 
 
-def _own(network: Any) -> dict[str, Any]:  # noqa: ANN401
+def _stored_once(network: Any) -> dict[str, Any]:  # noqa: ANN401
     """Parameters and buffers by name, each storage once."""
     found: dict[int, tuple[str, Any]] = {}
     for name, value in network.state_dict().items():

@@ -33,8 +33,8 @@ def difference(request: ChatRequest, recorded: Sequence[ChatRequest]) -> str:
     if len(request.messages) != len(nearest.messages):
         return f"it has {len(request.messages)} messages, the nearest recorded request {len(nearest.messages)}"
     names = [name for name in ("seed", "tools") if getattr(request, name) != getattr(nearest, name)]
-    told = ", ".join(f"{name} ({getattr(request, name)!s:.40} here)" for name in names)
-    return f"the messages are those of a recorded request, but it differs in {told}"
+    differing = ", ".join(f"{name} ({getattr(request, name)!s:.40} here)" for name in names)
+    return f"the messages are those of a recorded request, but it differs in {differing}"
 
 
 def _agreement(one: ChatRequest, other: ChatRequest) -> tuple[int, int]:
@@ -92,8 +92,8 @@ class Replay:
         """See `ChatModel.reply`. It costs nothing; its tokens are those of the record."""
         replies = self._replies.get(request.question)
         if not replies:
-            told = difference(request, [one.request for one in self._recorded])
-            raise ModelError(f"{self.name} has no reply to this request: {told}")
+            words = difference(request, [one.request for one in self._recorded])
+            raise ModelError(f"{self.name} has no reply to this request: {words}")
         reply = replies.pop() if len(replies) > 1 else replies[0]
         return reply.model_copy(update={"usd": 0.0, "seconds": 0.0})
 
@@ -130,9 +130,9 @@ def read_recorded(path: Path) -> tuple[Recorded, ...]:
         except ValidationError as error:
             if number == len(lines):  # no newline after it
                 break
-            told = complaint(error.errors(include_url=False, include_input=False)[0])
+            words = complaint(error.errors(include_url=False, include_input=False)[0])
             raise UsageError(
-                f'{path}, line {number}, is no {{"request": …, "reply": …}} of a recorded conversation: {told}'
+                f'{path}, line {number}, is no {{"request": …, "reply": …}} of a recorded conversation: {words}'
             ) from None
     return tuple(recorded)
 

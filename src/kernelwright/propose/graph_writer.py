@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from kernelwright.errors import UsageError
 from kernelwright.propose.author.author import Author
-from kernelwright.propose.llm.navigator import chosen
+from kernelwright.propose.llm.graph import choose_step
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Proposal, WorkedStep
-from kernelwright.records.rewrite import rewritten
+from kernelwright.records.technique import apply_step
 from kernelwright.tasks.kernel_file import parse_text
 
 MASTERED: dict[str, dict[str, str]] = {
@@ -60,17 +60,18 @@ class GraphWriter:
         """
         request = brief.proposal_request
         if request.intent == "apply-technique" and request.steps:
-            step = await chosen(brief)
-            made = _carried(brief, step)
+            step = await choose_step(brief)
+            made = _carry_over(brief, step)
             return [made] if made is not None else []
         if request.intent == "apply-technique":
-            hints = MASTERED.get(_written(brief), {})
+            written = brief.parents[0].proposal.candidate.language if brief.parents else brief.language or ""
+            hints = MASTERED.get(written, {})
             request = request.model_copy(update={"hint": hints.get(request.hint, request.hint)})
         return await self._author.propose(replace(brief, proposal_request=request))
 
 
-def _carried(brief: Brief, step: WorkedStep) -> Proposal | None:
-    source = rewritten(step, brief.parent_source or brief.task.source.origin, brief.task.source.sizes)
+def _carry_over(brief: Brief, step: WorkedStep) -> Proposal | None:
+    source = apply_step(step, brief.parent_source or brief.task.source.origin, brief.task.source.sizes)
     if source is None:
         return None
     try:
@@ -79,7 +80,3 @@ def _carried(brief: Brief, step: WorkedStep) -> Proposal | None:
         return None
     note = f"{step.technique}: {step.think}"
     return Proposal(candidate=candidate, note=note[:300], technique=step.technique)
-
-
-def _written(brief: Brief) -> str:
-    return brief.parents[0].proposal.candidate.language if brief.parents else brief.language or ""

@@ -1,23 +1,92 @@
-"""The Proposer protocol: a proposal request in, candidates out.
+"""The Proposer protocol, a proposal request in and candidates out; and the ModelGateway, which the engine lends it for that.
 
 A proposer turns words, parents and feedback into source text. It never evaluates, and it does not know
 which strategy asked. What it must remember of a parent travels in the proposal's memo.
+
+Whoever asks a model or a tool asks the gateway, so that every message is journaled before it is acted on, counted against the
+run's budget, and played back when the run is resumed. A *thread* is the dialogue behind one candidate: the proposal request's
+number and the candidate's place among its siblings. Calls of one thread are made one after another; threads run side by side.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
-from kernelwright.propose.gateway import BareGateway, ModelGateway
+from kernelwright.errors import ProposeError
 from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
+from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall
 from kernelwright.records.feedback import Feedback
+from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.measure import BaselineName, Yardstick
 from kernelwright.records.names import LanguageName
-from kernelwright.records.run import Environment
+from kernelwright.records.profile import Profile
+from kernelwright.records.run import Environment, Message, TuningEntry, TuningKey
 from kernelwright.records.task import Task
-from kernelwright.records.tuning import TuningEntry, TuningKey
+
+
+class Thread(NamedTuple):
+    """The dialogue behind one candidate."""
+
+    proposal_request: int
+    sibling: int
+
+
+class NoRoom(Exception):  # noqa: N818  no error: the budget did what it is for
+    """The run's budget pays for no further call. A proposer returns what it has."""
+
+
+class ModelGateway(Protocol):
+    """Models and tools, journaled and metered. What a method does by itself is what there is with nothing behind it."""
+
+    async def ask(self, role: str, request: ChatRequest, sibling: int = 0) -> ChatReply:
+        """A reply of the model that serves `role`: the recorded one, or a new one.
+
+        Raises:
+            NoRoom: the budget does not pay for the call.
+            ModelError: the model cannot be had; the run ends and can be resumed.
+            ProposeError: the run names no model for this role.
+        """
+        raise ProposeError(f"no model serves the role {role!r}: name one with --model")
+
+    async def use(self, role: str, call: ToolCall, sibling: int = 0) -> str:
+        """A tool's answer, JSON: `compile`, `verify`, `profile`, `search` (`records.tools`). Wrong arguments are an answer."""
+        raise ProposeError(f"the tool {call.name!r} is not to be had here")
+
+    def log(self, role: str, call: ToolCall, answer: str, sibling: int = 0) -> None:
+        """Journal a call that the proposer answers itself; an empty answer: what is handed over will be judged first."""
+        return
+
+    async def profile(self, attempt: int, sibling: int = 0) -> Profile | None:
+        """Where an attempt's time goes; None when that is withheld or it was never built.
+
+        Raises:
+            RefereeError: the referee broke.
+        """
+        return None
+
+    async def lower(self, options: Options) -> Lowering:
+        """What `torch.compile` writes for the run's task under settings of its own, or why it writes nothing.
+
+        It follows from the task and from versions that a resumed run must share, so it is not journaled.
+
+        Raises:
+            RefereeError: the referee broke.
+        """
+        return Lowering(missing="nobody here asks PyTorch's compiler")
+
+    def note(self, role: str, text: str, sibling: int = 0) -> None:
+        """Journal a diagnosis, before it is acted on."""
+        return
+
+    def recall(self, thread: Thread) -> tuple[Message, ...]:
+        """What was said behind an earlier candidate, in order."""
+        return ()
+
+
+class BareGateway(ModelGateway):
+    """A gateway with nothing behind it: for proposers that ask nobody."""
 
 
 @dataclass(frozen=True)

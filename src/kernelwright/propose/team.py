@@ -15,8 +15,8 @@ from kernelwright.propose.proposer import Brief, Informed, Proposer, Selective, 
 from kernelwright.records.attempt import Attempt, Proposal
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.names import LanguageName
+from kernelwright.records.run import TuningKey
 from kernelwright.records.task import Task
-from kernelwright.records.tuning import TuningKey
 
 TOGETHER = "+"
 """Between the names of a team's members."""
@@ -41,12 +41,12 @@ class Team:
         known: list[Proposal] = []
         for name in self._order(brief):
             try:
-                made = await self._members[name].propose(_own(brief, name))
+                made = await self._members[name].propose(_with_memos_of(brief, name))
             except ProposeError as error:
                 reasons.append(f"{name}: {error}")
                 continue
-            signed = [_signed(one, name, reasons) for one in made]
-            if not signed or any(_new(one, brief) for one in signed):
+            signed = [one.model_copy(update={"writer": name, "note": "; ".join([one.note, *reasons])}) for one in made]
+            if not signed or any(_is_new(one, brief) for one in signed):
                 return signed
             known = known or signed
             reasons.append(f"{name}: nothing new")
@@ -80,12 +80,12 @@ class Team:
 
     def _order(self, brief: Brief) -> list[str]:
         names, number = list(self._members), brief.proposal_request.number
-        opens = number < len(names) and not _ahead(brief, self._members[names[number]])
-        first = names[number] if opens else _owner(brief)
+        opens = number < len(names) and not _is_ahead(brief, self._members[names[number]])
+        first = names[number] if opens else _writer_of_best(brief)
         return sorted(names, key=lambda name: name != first)
 
 
-def _ahead(brief: Brief, member: Proposer) -> bool:
+def _is_ahead(brief: Brief, member: Proposer) -> bool:
     """Whether a parent is surely faster than what the member would open with; withheld feedback tells nobody."""
     if not isinstance(member, Starting) or not brief.feedback:
         return False
@@ -94,26 +94,20 @@ def _ahead(brief: Brief, member: Proposer) -> bool:
     return any(versus is not None and versus.verdict == "faster" for versus in found)
 
 
-def _new(made: Proposal, brief: Brief) -> bool:
+def _is_new(made: Proposal, brief: Brief) -> bool:
     """Whether the run has not tried it; a model's answer without a kernel was paid for, and counts each time."""
     return not made.candidate.source or made.candidate.kernel_id not in brief.run.tried
 
 
-def _owner(brief: Brief) -> str:
+def _writer_of_best(brief: Brief) -> str:
     """Who wrote the fastest of the parents that the feedback tells of, or else the first parent."""
-    told = {id(p): words.speedup_eager or 0.0 for p, words in zip(brief.parents, brief.feedback, strict=False)}
-    best = max(brief.parents, key=lambda parent: told.get(id(parent), 0.0), default=None)
+    speedups = {id(p): words.speedup_eager or 0.0 for p, words in zip(brief.parents, brief.feedback, strict=False)}
+    best = max(brief.parents, key=lambda parent: speedups.get(id(parent), 0.0), default=None)
     return best.proposal.writer if best is not None else ""
 
 
-def _own(brief: Brief, name: str) -> Brief:
+def _with_memos_of(brief: Brief, name: str) -> Brief:
     """The brief with the memos that this member wrote, and none of another's."""
-    return replace(brief, parents=tuple(p if p.proposal.writer == name else _unremembered(p) for p in brief.parents))
-
-
-def _unremembered(parent: Attempt) -> Attempt:
-    return parent.model_copy(update={"proposal": parent.proposal.model_copy(update={"memo": ""})})
-
-
-def _signed(made: Proposal, name: str, reasons: Sequence[str]) -> Proposal:
-    return made.model_copy(update={"writer": name, "note": "; ".join([made.note, *reasons])})
+    without = (p.model_copy(update={"proposal": p.proposal.model_copy(update={"memo": ""})}) for p in brief.parents)
+    parents = zip(brief.parents, without, strict=True)
+    return replace(brief, parents=tuple(p if p.proposal.writer == name else other for p, other in parents))

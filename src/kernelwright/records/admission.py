@@ -24,7 +24,7 @@ REASON_MEANING: dict[Reason, str] = {
     "too_large": "needs more device memory than there is",
     "mutates_state": "its reference changes its own parameters or buffers",
     "random": "two calls on the same inputs differ",
-    "not_finite": "gives NaN or infinity on its own inputs",
+    "not_finite": "gives NaN on its own inputs, or infinities that eager and fp64 do not share",
     "ignores_input": "its result does not depend on one of its inputs",
     "trivial": "a trivial answer would pass",
     "unfit": "cannot be judged",

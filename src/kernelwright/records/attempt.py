@@ -10,7 +10,6 @@ from pydantic import Field
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Measured, speedup_over_eager
-from kernelwright.records.measure import Load
 from kernelwright.records.names import LanguageName
 
 Intent = Literal["seed", "repair", "improve", "apply-technique"]
@@ -43,10 +42,14 @@ class ProposalRequest(Record):
     intent: Intent
     parents: tuple[int, ...] = ()
     """Attempt numbers, the most important first."""
+    order: str = ""
+    """What is asked, in the strategy's own words: nothing that a kernel, a log or a task could have written."""
     hint: str = ""
-    """A technique's name, or the strategy's own words for what became of the parent."""
+    """A technique's name, or what became of the parent: it may quote a kernel's log, and is never an order."""
     count: int = Field(default=1, ge=1)
     """How many candidates are asked for."""
+    diverse: bool = False
+    """Each but the first is asked for along a direction of its own."""
     role: str = "coder"
     """Who writes: which prompt and which model."""
     adviser: str = ""
@@ -57,6 +60,11 @@ class ProposalRequest(Record):
     """How the hinted technique was applied elsewhere; of several, the role `navigator` chooses the one to take."""
     look_up: bool = False
     """Whether the tool `search` is asked for techniques before the prompt is written."""
+
+    @property
+    def words(self) -> str:
+        """Order and hint, for people."""
+        return " ".join(filter(None, (self.order, self.hint)))
 
 
 class Proposal(Record):
@@ -105,6 +113,8 @@ class Setting(Record):
     outcome: str
     latency_us: float | None = None
     """None: it has no time."""
+    why: str = ""
+    """Why it has none, or why it is doubtful, in a clause."""
 
 
 class Attempt(Record):
@@ -158,20 +168,3 @@ def is_blurred(attempt: Attempt) -> bool:
     """Whether it was timed, and its speedup over eager is too uncertain to be claimed, plotted as a best or averaged."""
     ratio = speedup_over_eager(attempt.evaluation)
     return ratio is not None and ratio.blurred
-
-
-def busy_load(attempt: Attempt) -> Load | None:
-    """What the machine did beside this attempt's timing, where that makes its figures doubtful."""
-    found = attempt.evaluation
-    load = found.timing.load if isinstance(found, Measured) else None
-    return load if load is not None and load.busy else None
-
-
-def beats_eager(attempt: Attempt, least: float) -> bool:
-    """Whether its speedup over eager is surely above `least`: by the lower end, however far the upper one is from it.
-
-    A wide interval says little of how much faster a kernel is, and as much as a narrow one of whether it is. 0 takes every
-    kernel. What no clock compared with eager is not held back.
-    """
-    ratio = speedup_over_eager(attempt.evaluation)
-    return least == 0 or ratio is None or ratio.low > least

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
+    from pydantic_core import ErrorDetails, ValidationError
 
 
 class Record(BaseModel):
@@ -27,16 +27,30 @@ class Record(BaseModel):
         return copy
 
 
-def identity(kind: str, fields: Mapping[str, JsonValue]) -> str:
-    """Content identity of a noun: 16 hex digits of the SHA-256 of canonical JSON.
+DIGITS = 16
+"""Hex digits of an identity."""
+
+
+def identity(kind: str, fields: Mapping[str, JsonValue], digits: int = DIGITS) -> str:
+    """Content identity of a noun: the first hex digits of the SHA-256 of canonical JSON.
 
     The kind is hashed too, so two nouns with equal fields differ; canonical JSON keeps fields apart,
     so no two splits of a text can collide.
     """
-    text = json.dumps([kind, dict(fields)], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return text_identity(json.dumps([kind, dict(fields)], sort_keys=True, separators=(",", ":")), digits)
+
+
+def text_identity(text: str, digits: int = DIGITS) -> str:
+    """Content identity of one text: the first hex digits of its SHA-256."""
+    return hashlib.sha256(text.encode()).hexdigest()[:digits]
 
 
 def complaint(fault: "ErrorDetails") -> str:
     """What is wrong with a value, in the words of whoever checks it, without pydantic's own before them."""
     return fault["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+
+
+def first_fault(error: "ValidationError", whole: str = "the whole") -> tuple[str, str]:
+    """Where the first fault of a value lies, such as `sizes.n`, and what is wrong there; `whole` stands for no place."""
+    fault = error.errors()[0]
+    return ".".join(map(str, fault["loc"])) or whole, complaint(fault)

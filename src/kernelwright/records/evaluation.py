@@ -1,4 +1,4 @@
-"""Evaluation: what the referee found, a closed union of outcomes.
+"""Evaluation: what the referee found, a closed union of outcomes; how parameters were bound, and a new best audited.
 
 Only `Measured` has a time and competes on it; a wrong kernel has none; an illegal combination cannot
 be constructed. A bad kernel is one of these values; only broken machinery raises.
@@ -8,11 +8,61 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from kernelwright.records.audit import Audit
 from kernelwright.records.base import Record
-from kernelwright.records.binding import Binding, Weights
-from kernelwright.records.measure import Accuracy, BuildFacts, Ratio, Roofline, Timing
+from kernelwright.records.defences import ProbeName
+from kernelwright.records.measure import Accuracy, BuildFacts, Load, Ratio, Roofline, Timing
 from kernelwright.records.numerics import Numerics
+
+Weights = Literal["fresh", "constant", "construction"]
+"""`fresh`: other parameters in every call. `constant`: one set for a whole evaluation, given before the first call.
+`construction`: those with which both models were built, because the candidate's could not be given others."""
+Name = Annotated[str, Field(max_length=400)]
+Names = Annotated[tuple[Name, ...], Field(max_length=20_000)]
+
+
+class Binding(Record):
+    """How a candidate's model came to the reference's parameters, by the reference's names."""
+
+    by_name: int = 0
+    """How many have the reference's name and shape."""
+    by_value: Names = ()
+    """`theirs = ours`: of equal shape and equal values when both models were built under one seed."""
+    by_order: Names = ()
+    """`theirs = ours`: the rest, where shapes agree one by one."""
+    by_method: bool = False
+    """The model's own `load_reference(state_dict)` takes them all."""
+    left: Names = ()
+    """The reference's that nothing in the model holds."""
+    constant: Names = ()
+    """The model's own tensors that are none of the reference's: they stay as they were built."""
+
+
+class Probe(Record):
+    """One probe and what it found."""
+
+    name: ProbeName
+    status: Literal["passed", "failed", "not_run"]
+    evidence: str
+    """What was seen; for a probe that was not run, why not."""
+    seconds: float = 0.0
+    """Wall time."""
+
+
+class Audit(Record):
+    """How a new best was audited: all probes of one candidate, in the order in which they were made.
+
+    A failed probe ends the evaluation as another outcome, so an `Audit` that is kept has none.
+    """
+
+    probes: tuple[Probe, ...]
+    own_share: float | None = None
+    """Share of the device's time that its own kernels took, 0 to 1; None where nothing could tell."""
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of all probes."""
+        return sum(p.seconds for p in self.probes)
+
 
 Stage = Literal["compile", "load", "verify", "measure", "promote"]
 
@@ -113,7 +163,7 @@ class Incorrect(_Outcome):
     outcome: Literal["incorrect"] = "incorrect"
     because: WrongBecause
     case: str
-    """The regime in which it was wrong."""
+    """The distribution of inputs on which it was wrong."""
     evidence: str
     """One sentence with the numbers: which output, which element, expected and got."""
     accuracy: Accuracy = Accuracy(cases=())
@@ -128,6 +178,8 @@ class Suspect(_Outcome):
     outcome: Literal["suspect"] = "suspect"
     because: Literal["below_floor", "clock_disagrees", "hidden_work", "batched", "tampering", "decoration"]
     evidence: str
+    load: Load | None = None
+    """What else the machine did, where that may be why: judged again on a quiet one, it may be found honest."""
     build: BuildFacts | None = None
     """What the compiler said, where it got so far."""
 

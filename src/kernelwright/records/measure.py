@@ -13,8 +13,9 @@ BaselineName = Literal["eager", "compile", "compile_max", "graph", "freeze"]
 SideName = Literal["candidate", "eager", "compile", "compile_max", "graph", "freeze"]
 
 
-BLURRED = 1.5
-"""Ends of an interval that are this many times apart say more of the machine's other work than of the kernel."""
+BLURRED, WILD = 1.5, 100.0
+"""Ends of an interval that are this many times apart say more of the machine's other work than of the kernel; and that many,
+nothing at all."""
 
 
 class Ratio(Record):
@@ -36,9 +37,9 @@ class Ratio(Record):
         return self.high > BLURRED * self.low
 
     @property
-    def beyond_one(self) -> bool:
-        """Whether both ends are on one side of one."""
-        return self.low > 1 or self.high < 1
+    def wild(self) -> bool:
+        """Whether it is so wide that not even its ends are worth telling."""
+        return not 0 < self.low <= self.high <= WILD * self.low
 
     @property
     def sure(self) -> float:
@@ -203,14 +204,14 @@ class Roofline(Record):
     flops: int
     achieved_gbps: float
     """Compulsory bytes over the measured latency, 10^9 bytes a second."""
-    ceiling_gbps: float
+    ceiling_gbps: float = Field(gt=0)
     """Bandwidth measured on this device in the same run, 10^9 bytes a second."""
     floor_us: float
     """No honest kernel can run faster: below it the outcome is Suspect."""
 
     @property
     def fraction(self) -> float:
-        """Share of the measured ceiling that was reached."""
+        """Share of the measured ceiling that was reached; more than one where data lay in caches."""
         return self.achieved_gbps / self.ceiling_gbps
 
     @property

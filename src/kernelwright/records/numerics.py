@@ -67,19 +67,15 @@ class Numerics(Record):
     @property
     def words(self) -> str:
         """One line, such as `as-is: float32_matmul_precision=highest, cudnn.allow_tf32=True`."""
-        told = f"{self.mode}: {_listed(self.flags)}" if self.flags else self.mode
-        told += "; eager's products were seen to use TF32" if self.tf32 else ""
-        return f"{told}; set by the kernel: {_listed(self.candidate)}" if self.candidate else told
+        reference, candidate = (
+            ", ".join(f"{k}={v}" for k, v in flags.items()) for flags in (self.flags, self.candidate)
+        )
+        words = f"{self.mode}: {reference}" if reference else self.mode
+        words += "; eager's products were seen to use TF32" if self.tf32 else ""
+        return f"{words}; set by the kernel: {candidate}" if candidate else words
 
 
 def legible(flags: Flags) -> Flags:
     """What a candidate's process says of its flags: names that nobody knows are dropped, and no value is long."""
-    return {name: _short(flags[name]) for name in (*FLAGS, AUTOCAST) if name in flags}
-
-
-def _short(value: bool | str) -> bool | str:
-    return value[:20] if isinstance(value, str) else value
-
-
-def _listed(flags: Flags) -> str:
-    return ", ".join(f"{name}={value}" for name, value in flags.items())
+    found = {name: flags[name] for name in (*FLAGS, AUTOCAST) if name in flags}
+    return {name: value[:20] if isinstance(value, str) else value for name, value in found.items()}

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from kernelwright.records.audit import ProbeName
 from kernelwright.records.base import Record
+from kernelwright.records.defences import Defence, Defences, defences_without
 from kernelwright.records.measure import BaselineName
 from kernelwright.records.numerics import NumericsMode
 
@@ -14,45 +14,6 @@ Effort = Literal["search", "final", "replay", "verify"]
 UNTIMED: tuple[Effort, ...] = ("replay", "verify")
 ON_SHARED_CASES: tuple[Effort, ...] = ("search", "verify")
 """All candidates of a task meet the same secret cases; the others get cases of their own, whose seeds are then told."""
-
-Defence = Literal[
-    "fresh_inputs",
-    "read_only_inputs",
-    "poison",
-    "own_memory",
-    "guard",
-    "regimes",
-    "random_parameters",
-    "timed_outputs",
-    "outside_clock",
-    "whole_cost",
-    "one_by_one",
-    "freeze",
-    "floor",
-    "no_processes",
-    "file_system",
-    "network",
-    "calibrated",
-    "exact_shape",
-    "limits",
-    "reference_hidden",
-    "honest_reply",
-    "secret_seeds",
-    "admission",
-    # Comparators: without one, outputs that have it are not looked at.
-    "exact",
-    "set",
-    "statistical",
-    # Probes of a new best.
-    ProbeName,
-    # Of a GPU alone.
-    "capture",
-    "watched",
-    "stream_order",
-    "cold_cache",
-    "device_state",
-]
-"""One name a defence; `tests/cheats` and `tests/gpu` switch each off to see its cheat get through."""
 
 
 class Policy(Record):
@@ -108,12 +69,12 @@ class Policy(Record):
     """Hardware counters in profiles, which take seconds each; without them a profile is the driver's trace. No verdict
     depends on it."""
     disabled: tuple[Defence, ...] = ()
-    """For the tests of the defences only; recorded in every evaluation that was made so."""
+    """Defences (`records/defences.py`) that a test of them switches off; recorded in every evaluation that was made so."""
 
     @property
-    def unseen(self) -> frozenset[str]:
-        """Kinds of comparators whose outputs a test has nobody look at."""
-        return frozenset(self.disabled) & {"exact", "set", "statistical"}
+    def defences(self) -> Defences:
+        """Which defences are on."""
+        return defences_without(self.disabled)
 
     @field_validator("baselines")
     @classmethod

@@ -11,8 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from kernelwright.records.base import Record, identity
-from kernelwright.records.binding import Weights
-from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Suspect, is_right
+from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Suspect, Weights, is_right
 from kernelwright.records.measure import Versus
 from kernelwright.records.task import Target
 
@@ -38,8 +37,7 @@ class PublishedKernel(Record):
     @property
     def key(self) -> str:
         """Identity of what is judged."""
-        fields = {"reference": self.reference, "kernel": self.kernel, "suffix": self.suffix}
-        return identity("published", {**fields})
+        return identity("published", self.model_dump(mode="json", include={"reference", "kernel", "suffix"}))
 
 
 class AuditedKernel(Record):
@@ -118,9 +116,10 @@ class KernelAudit(Record):
     """In the order in which they were published."""
 
 
-def summed_up(kernels: tuple[AuditedKernel, ...]) -> AuditSummary:
+def summarise(kernels: tuple[AuditedKernel, ...]) -> AuditSummary:
     """The figures of an audit, and its summary line."""
-    faster = {name: sum(_faster(k, name) for k in kernels) for name in ("eager", "compile")}
+    against = {name: [v for k in kernels if (v := k.against(name))] for name in ("eager", "compile")}
+    faster = {name: sum(v.verdict == "faster" for v in all_of_it) for name, all_of_it in against.items()}
     pairs = [
         (k.published.claimed, v.speedup.median) for k in kernels if k.published.claimed and (v := k.against("eager"))
     ]
@@ -137,11 +136,7 @@ def summed_up(kernels: tuple[AuditedKernel, ...]) -> AuditSummary:
         reasons=dict(Counter(k.reason for k in kernels if k.reason).most_common()),
         sentence="",
     )
-    return found.model_copy(update={"sentence": _sentence(found)})
-
-
-def _sentence(found: AuditSummary) -> str:
-    """One line, such as: of 250 published kernels 181 are right, 96 faster than eager, …; measured 1.20."""
+    # Such as: of 250 published kernels 181 are right, 96 faster than eager, …; measured 1.20.
     line = (
         f"of {found.published} published kernels {found.right} are right, {found.faster_than_eager} faster than eager, "
         f"{found.faster_than_compile} faster than torch.compile"
@@ -149,7 +144,7 @@ def _sentence(found: AuditSummary) -> str:
     if found.claimed is not None and found.measured is not None:
         line += f"; geometric mean claimed {found.claimed:.2f}, measured {found.measured:.2f}"
         line += f" ({found.compared} kernels)" if found.compared < found.published else ""
-    return line
+    return found.model_copy(update={"sentence": line})
 
 
 def reason_class(evaluation: Evaluation) -> str:
@@ -159,11 +154,6 @@ def reason_class(evaluation: Evaluation) -> str:
     if isinstance(evaluation, Incorrect | Suspect):
         return f"{evaluation.outcome}: {evaluation.because}"
     return evaluation.outcome
-
-
-def _faster(kernel: AuditedKernel, baseline: str) -> bool:
-    versus = kernel.against(baseline)
-    return versus is not None and versus.verdict == "faster"
 
 
 def _geometric_mean(values: Iterable[float]) -> float | None:

@@ -1,4 +1,4 @@
-"""RunCard, Turn and Outcome: what a run is, what was said in it and what that cost, and how it ended.
+"""RunCard, Message and Outcome: what a run is, what was said in it and what that cost, how it ended, and on which machine.
 
 An unknown price stays unknown in every sum.
 """
@@ -14,7 +14,28 @@ from kernelwright.records.chat import ChatReply
 from kernelwright.records.measure import Yardstick
 from kernelwright.records.names import KindName
 from kernelwright.records.task import Task
-from kernelwright.records.tuning import TuningEntry
+
+
+class TuningKey(Record):
+    """What a schedule is good for; the device stands beside it."""
+
+    language: str
+    family: str
+    """Of the kernels that do the task, such as `rows` or `product+strided`."""
+    shape_class: str
+    """Dtype, and the sizes that matter as powers of two."""
+
+
+class TuningEntry(Record):
+    """A schedule that won, and where."""
+
+    key: TuningKey
+    device: str
+    schedule: dict[str, JsonValue]
+    speedup: float
+    """Over eager, its lower bound, in that run."""
+    task: str
+    run: str
 
 
 class Device(Record):
@@ -161,3 +182,14 @@ def unbooked(said: Sequence[Message], booked: Sequence[Cost]) -> Cost:
         tokens=sum(reply.usage.total for reply in replies) - sum(cost.tokens for cost in booked),
         usd=max(0.0, sum(reply.usd or 0.0 for reply in replies) - sum(cost.usd for cost in booked)),
     )
+
+
+class Check(Record):
+    """One line of `doctor`: what this machine can do, and the fix for what it cannot."""
+
+    name: str
+    status: Literal["ok", "lost", "missing"]
+    """`lost`: works with less protection or fewer features; `missing`: something needed is not here."""
+    detail: str
+    fix: str = ""
+    """What to do about it; empty where nothing needs doing."""

@@ -1,21 +1,24 @@
-"""Task: what must be computed and how it is judged.
+"""Task: what must be computed and how it is judged; and how a serial function that is a task is called.
 
 A reader (`tasks/`) makes a `TaskSource` from text; the referee runs it in a worker, admits it, and
 returns the `Task` with its workloads, domains and OpGraph. Nothing here executes anything.
 """
 
+import ast
+import operator
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, StringConstraints
+from pydantic import Field, FiniteFloat, JsonValue, StringConstraints
 
-from kernelwright.devices import facts
+from kernelwright.devices import facts, kinds
 from kernelwright.records.base import Record, identity
 from kernelwright.records.comparator import Calibrated, Comparator, DeclaredComparator
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.names import ArchName, KindName
 from kernelwright.records.numerics import Numerics
-from kernelwright.records.tensor import Domain, Scalar, TensorSpec
+from kernelwright.records.tensor import Domain, DType, Scalar, TensorSpec
 
 NOTE_CHARACTERS = 500
 NOTES = 32
@@ -70,7 +73,7 @@ class Target(Record):
     @property
     def capability(self) -> int:
         """Compute capability of an NVIDIA architecture, such as 90; of another kind 0."""
-        return int("".join(filter(str.isdigit, self.arch)) or 0) if self.kind == "cuda" else 0
+        return int("".join(filter(str.isdigit, self.arch)) or 0) if kinds()[self.kind].numbered else 0
 
     def identity_fields(self) -> dict[str, JsonValue]:
         """Every field; the device only where one was named."""
@@ -84,6 +87,60 @@ class DeclaredDomain(Record):
     position: int
     domain: Domain
     bound: int | None = None
+
+
+Expression = str | int
+"""A number, a size's name, or sums and products of them, such as `n * 4`."""
+Values = Literal["normal", "uniform", "positive", "index", "sign"]
+
+
+class SerialArgument(Record):
+    """One parameter of the function."""
+
+    name: str
+    dtype: DType
+    pointer: bool
+    """Else it is passed by value."""
+    out: bool = False
+    """The function writes it; it begins as zeros, or as the input of that name if `inout`."""
+    inout: bool = False
+    shape: tuple[Expression, ...] = ()
+    value: Expression | FiniteFloat = 0
+    """Of what is passed by value: a size's name, or a number."""
+    values: Values = "normal"
+    """`index`: whole numbers from 0 to below `bound`."""
+    bound: Expression = 2
+
+
+class SerialCase(Record):
+    """Inputs and outputs that were stored, which the function must reproduce."""
+
+    sizes: dict[str, int] = Field(default_factory=dict)
+    inputs: dict[str, str]
+    """By argument, a `.npy` file in base64; so are `outputs`."""
+    outputs: dict[str, str]
+    tolerance: float = Field(default=1e-5, ge=0)
+
+
+class SerialSpec(Record):
+    """How the function is called."""
+
+    function: str
+    dialect: Literal["c", "cpp"]
+    family: str
+    arguments: tuple[SerialArgument, ...]
+    sizes: dict[str, int]
+    cases: tuple[SerialCase, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[SerialArgument, ...]:
+        """What the reference's forward takes, in order."""
+        return tuple(a for a in self.arguments if a.pointer and (a.inout or not a.out))
+
+    @property
+    def outputs(self) -> tuple[SerialArgument, ...]:
+        """What it returns, in order."""
+        return tuple(a for a in self.arguments if a.pointer and (a.out or a.inout))
 
 
 class TaskSource(Record):
@@ -104,6 +161,8 @@ class TaskSource(Record):
     """Of a serial function, its own text; `source` is the reference that calls it."""
     sizes: dict[str, int] = Field(default_factory=dict)
     """Of a serial function, its sizes by name."""
+    spec: SerialSpec | None = None
+    """Of a serial function, how it is called; `source` has it too."""
 
     @property
     def origin(self) -> str:
@@ -112,7 +171,7 @@ class TaskSource(Record):
 
     def identity_fields(self) -> dict[str, JsonValue]:
         """Every field but the name. Empty fields are left out, so that a new optional field changes no task's identity."""
-        fields: dict[str, JsonValue] = self.model_dump(mode="json", exclude={"name"})
+        fields: dict[str, JsonValue] = self.model_dump(mode="json", exclude={"name", "spec"})
         empty = {
             "description": "",
             "host": "",
@@ -128,14 +187,18 @@ class Workload(Record):
 
     inputs: tuple[TensorSpec | Scalar, ...]
     parameters: tuple[TensorSpec, ...]
-    """Parameters and buffers in state_dict order."""
+    """Parameters and buffers in state_dict order, and then the constants."""
     outputs: tuple[TensorSpec, ...]
     tree: JsonValue = None
-    """How the inputs are put together for a call (`evaluate/triton/calltree.py`); None: one argument each, in order."""
+    """How the inputs are put together for a call (`calltree.py`); None: one argument each, in order."""
+    result: JsonValue = None
+    """How the results are put together for whoever called, likewise; None: a tensor, or a tuple of several."""
     changes: tuple[str, ...] = ()
     """Inputs and parameters that forward writes to. Every call finds them as they were before the first."""
     state: tuple[str, ...] = ()
     """Those of them whose new values are outputs too: the last ones, in this order."""
+    constants: tuple[str, ...] = ()
+    """Parameters that are in no state_dict: buffers that are not saved, and plain attributes. Their values never change."""
 
     @property
     def tensors(self) -> tuple[TensorSpec, ...]:
@@ -171,10 +234,42 @@ class Task(Record):
 
     @cached_property
     def id(self) -> str:
-        """Hash of all fields but the name: a renamed file is the same task."""
+        """Hash of all fields but the name: a renamed file is the same task. What stands around results follows from it."""
         fields = {
-            **self.model_dump(mode="json"),
+            **self.model_dump(mode="json", exclude={"workload": {"result"}}),
             "source": self.source.identity_fields(),
             "target": self.target.identity_fields(),
         }
+        if not self.workload.constants:
+            del fields["workload"]["constants"]  # it is newer than receipts
         return identity("task", fields)
+
+
+_OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+}  # fmt: skip
+
+
+def worth(expression: Expression, sizes: Mapping[str, int]) -> int:
+    """The value of an expression over sizes.
+
+    Raises:
+        ValueError: it is no such expression, or names a size that is not there.
+    """
+    if isinstance(expression, int):
+        return expression
+    try:
+        return _worth(ast.parse(expression, mode="eval").body, sizes)
+    except (SyntaxError, KeyError, ZeroDivisionError) as error:
+        raise ValueError(f"{expression!r} is no number, size, or sum or product of them ({error})") from None
+
+
+def _worth(node: ast.expr, sizes: Mapping[str, int]) -> int:
+    match node:
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.Name(id=name):
+            return sizes[name]
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)](_worth(left, sizes), _worth(right, sizes))
+    raise KeyError(ast.unparse(node))

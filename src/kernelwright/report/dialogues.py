@@ -3,13 +3,13 @@
 A kept conversation repeats all of itself in every request, so only messages that are new in a request are taken.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
 from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall
-from kernelwright.records.run import Message
+from kernelwright.records.run import Message, Spending
 
 DRILL = "drill"
 """A model whose name begins so is a public fake that hands out faults; nothing it shows is a model's result."""
@@ -44,9 +44,9 @@ def dialogues(messages: Sequence[Message]) -> tuple[Dialogue, ...]:
     return tuple(_dialogue(at, threads[at]) for at in sorted(threads))
 
 
-def is_drill(messages: Sequence[Message]) -> bool:
+def is_drill(spent: Iterable[Spending]) -> bool:
     """Whether a public fake answered."""
-    return any(t.kind == "reply" and ChatReply.model_validate_json(t.text).model.startswith(DRILL) for t in messages)
+    return any(one.model.startswith(DRILL) for one in spent)
 
 
 def _dialogue(at: tuple[int, int], messages: Sequence[Message]) -> Dialogue:
@@ -63,7 +63,7 @@ def _said(message: Message) -> list[Said]:
         case "call":
             return [_call(message)]
         case "lost":
-            return [replace(_reply(message), text="No answer came, and it was billed all the same.")]
+            return [replace(_reply(message), text="No answer came; this is what was, or may have been, billed for it.")]
         case "no_room":
             return [Said(message.role, "", "the budget did not pay for another call")]
     aside = f"{message.device_s:.2f} s" if message.device_s else ""

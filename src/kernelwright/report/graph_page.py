@@ -16,7 +16,7 @@ import networkx as nx
 from markupsafe import Markup
 from pydantic import JsonValue
 
-from kernelwright.records.technique_graph import START, Edge, StepExample, TechniqueGraph
+from kernelwright.records.technique import START, Edge, StepExample, TechniqueGraph
 from kernelwright.report.html import page
 from kernelwright.report.words import visible
 

@@ -9,13 +9,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kernelwright.languages import language
-from kernelwright.records.attempt import Attempt, beats_eager, busy_load, fastest
-from kernelwright.records.evaluation import OUTCOMES, Compiled, Measured, Verified, speedup_over_eager
-from kernelwright.records.measure import Timing, Verdict, Versus
+from kernelwright.records.answer import FULL_NAME, AnswerWord, answer_of, busy, figure, times, worth
+from kernelwright.records.attempt import Attempt
+from kernelwright.records.brief import briefs, numbered
+from kernelwright.records.evaluation import OUTCOMES, Compiled, Measured, Suspect, Verified, speedup_over_eager
+from kernelwright.records.measure import Timing
 from kernelwright.records.run import Outcome, RunCard, least_speedup
-from kernelwright.report import words
+from kernelwright.report import tally, words
 from kernelwright.report.tally import writer
 
+AGAIN = "`kernelwright resume` with this run's folder measures it again; do so when the machine is quiet."
+REASONS, REASON = 3, 400
+"""How many of the reasons for which attempts were not right stand in the headline, and characters of each."""
 Standing = Literal["final", "search", "untimed", "failed", "nothing"]
 
 
@@ -30,6 +35,14 @@ class Headline:
     explanation: str
     attempt: Attempt | None
     """The attempt that is shown as the best; the final one where there is one."""
+
+    @property
+    def answer(self) -> AnswerWord:
+        """The claim in one word."""
+        if self.attempt is None:
+            return "nothing"
+        found = answer_of(self.attempt.evaluation)
+        return found if self.standing != "failed" or found == "disturbed" else "nothing"
 
     @property
     def measured(self) -> Measured | None:
@@ -50,36 +63,21 @@ def headline(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None
     return _untimed(card, best)
 
 
-def sentence(versus: Versus) -> str:
-    """One comparison as a sentence that claims no more than its verdict."""
-    name = words.BASELINE[versus.baseline]
-    ratio = versus.speedup
-    interval = f"{words.percent(ratio.confidence)} interval {words.times(ratio.low)} to {words.times(ratio.high)}"
-    if ratio.blurred and ratio.beyond_one:
-        told = "Faster" if ratio.low > 1 else "Slower"
-        return f"{told} than {name}; by how much is uncertain: {interval}, which is too wide for a figure."
-    if ratio.blurred:
-        return f"No figure against {name} can be claimed: {interval}, which is too wide."
-    if versus.verdict == "inconclusive":
-        return f"Neither faster nor slower than {name} can be claimed: {words.times(ratio.median)}, {interval}."
-    return f"{versus.verdict.capitalize()} than {name}: {words.times(ratio.median)}, {interval}."
-
-
 def left_out(timing: Timing) -> list[str]:
     """A sentence for each baseline that it was not compared with."""
-    told = [each.partition(": ") for each in timing.missing]
-    return [f"Not compared with {words.BASELINE[name]}: {why}." for name, _, why in told if name in words.BASELINE]
+    text = [each.partition(": ") for each in timing.missing]
+    return [f"Not compared with {FULL_NAME[name]}: {why}." for name, _, why in text if name in FULL_NAME]
 
 
 def _of_search(best: Attempt, outcome: Outcome | None) -> Headline:
     assert isinstance(best.evaluation, Measured)
     why = _stopped(outcome)
     if outcome is not None and outcome.best is None:
-        told = f"{why} What the search saw of it is no result."
-        return Headline("failed", "The best kernel did not hold up", told, best)
-    told = f"{why} This is a figure of the search, from a short measurement; it was not measured anew and is no result."
-    told += _beside(best)
-    return Headline("search", f"Best so far: {_gain(best.evaluation)}", told, best)
+        text = f"{why} What the search saw of it is no result."
+        return Headline("failed", "The best kernel did not hold up", text, best)
+    text = f"{why} This is a figure of the search, from a short measurement; it was not measured anew and is no result."
+    text += _beside(best)
+    return Headline("search", f"Best so far: {_gain(best.evaluation)}", text, best)
 
 
 def _of_final(card: RunCard, final: Attempt) -> Headline:
@@ -91,11 +89,17 @@ def _of_final(card: RunCard, final: Attempt) -> Headline:
             f"The best kernel of the search{_by(card, final)} was measured anew against its baselines{blocks}, with fresh "
             "inputs, and every verification case passed against fp64."
         ) + _beside(final)
+        disturbed = answer_of(found) == "disturbed"
         if _stays(card, final):
-            return Headline("final", f"PyTorch stays: {_gain(found)}", f"{explanation} {_why(card, final)}", final)
+            title = f"{'Disturbed' if disturbed else 'PyTorch stays'}: {_gain(found)}"
+            why = f"{explanation} {_why(card, final)}" + (f" {AGAIN}" if disturbed else "")
+            return Headline("final", title, why, final)
         return Headline("final", _sentence_case(_gain(found)), explanation, final)
     if isinstance(found, Verified | Compiled):
         return _untimed(card, final)
+    if isinstance(found, Suspect) and answer_of(found) == "disturbed":
+        told = f"Judged anew, the best kernel came out right, and its time cannot be believed: {found.evidence}."
+        return Headline("failed", "Right, and its final measurement was disturbed", f"{told} {AGAIN}", final)
     return Headline(
         "failed",
         "The best kernel did not hold up",
@@ -106,7 +110,7 @@ def _of_final(card: RunCard, final: Attempt) -> Headline:
 
 def _beside(attempt: Attempt) -> str:
     """What the machine did beside the measurement, where that makes the figures doubtful."""
-    load = busy_load(attempt)
+    load = busy(attempt.evaluation)
     return f" This machine was busy meanwhile, so the figures are doubtful: {load.words}." if load is not None else ""
 
 
@@ -121,13 +125,13 @@ def _why(card: RunCard, final: Attempt) -> str:
     assert eager is not None  # what was not compared with eager is kept
     return (
         f"A drop-in is written where the lower end of the speedup over eager is above {least_speedup(card.config):g}; "
-        f"here it is {words.times(eager.low)}, so none was written."
+        f"here it is {times(eager.low)}, so none was written."
     )
 
 
 def _stays(card: RunCard, best: Attempt) -> bool:
     """Whether the best kernel is not faster by as much as the run asked for."""
-    return not beats_eager(best, least_speedup(card.config))
+    return not worth(best.evaluation, least_speedup(card.config))
 
 
 def _untimed(card: RunCard, attempt: Attempt) -> Headline:
@@ -148,7 +152,8 @@ def _nothing(attempts: Sequence[Attempt], outcome: Outcome | None) -> Headline:
         len(attempts), f"None of {len(attempts)} attempts came out right."
     )
     title = "No right kernel yet" if outcome is None else "No right kernel was found"
-    return Headline("nothing", title, f"{tried} {_stopped(outcome)}", None)
+    found = [f"Attempt {n}: {words.line(why, REASON)}." for n, why in list(tally.reasons(attempts).items())[:REASONS]]
+    return Headline("nothing", title, " ".join([tried, *found, _stopped(outcome)]), None)
 
 
 def _stopped(outcome: Outcome | None) -> str:
@@ -156,11 +161,12 @@ def _stopped(outcome: Outcome | None) -> str:
 
 
 def _best(attempts: Sequence[Attempt], outcome: Outcome | None) -> Attempt | None:
+    """The search's best; where nothing was measured, what came nearest to it."""
     if outcome is not None and outcome.best is not None:
-        return next((a for a in attempts if a.number == outcome.best), None)
-    right = [a for a in attempts if isinstance(a.evaluation, Verified | Compiled)]
-    untimed = min(right, key=lambda a: OUTCOMES.index(a.evaluation.outcome), default=None)
-    return fastest(tuple(attempts)) or untimed
+        return numbered(attempts, outcome.best)
+    right = [a for a in briefs(attempts) if a.outcome in ("measured", "verified", "compiled")]
+    found = min(right, key=lambda a: (OUTCOMES.index(a.outcome), -a.sure_speedup), default=None)
+    return numbered(attempts, found.number) if found is not None else None
 
 
 def _sentence_case(phrase: str) -> str:
@@ -171,14 +177,13 @@ def _gain(found: Measured) -> str:
     versus = found.timing.against("eager")
     if versus is None:
         return f"{words.microseconds(found.timing.latency_us)} a call, compared with nothing"
-    if versus.speedup.blurred and versus.speedup.beyond_one:
-        told = "faster" if versus.speedup.low > 1 else "slower"
-        return f"{told} than eager PyTorch, by how much is uncertain ({words.speedup(versus.speedup)})"
-    if versus.speedup.blurred:
-        return f"no figure can be claimed ({words.speedup(versus.speedup)} eager PyTorch)"
-    phrase: dict[Verdict, str] = {
-        "faster": f"{words.times(versus.speedup.median)} as fast as eager PyTorch",
-        "slower": f"slower than eager PyTorch, at {words.times(versus.speedup.median)} its speed",
-        "inconclusive": "no difference from eager PyTorch can be claimed",
-    }
-    return phrase[versus.verdict]
+    ratio, said = versus.speedup, answer_of(found)
+    if said in ("uncertain", "disturbed"):
+        return f"no figure can be claimed ({figure(ratio)})"
+    if said == "even":
+        return "no difference from eager PyTorch can be claimed"
+    if ratio.blurred:
+        return f"{said} than eager PyTorch, by how much is uncertain ({figure(ratio)})"
+    if said == "faster":
+        return f"{times(ratio.median)} as fast as eager PyTorch"
+    return f"slower than eager PyTorch, at {times(ratio.median)} its speed"

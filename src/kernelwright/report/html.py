@@ -4,88 +4,187 @@ The page's security policy loads nothing and names its one style sheet and its o
 without scripts the page is whole but for them. It takes records only; whoever holds the store passes them in.
 """
 
+import ast
 import base64
 import hashlib
 import json
+import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from kernelwright.languages import languages
+from kernelwright.devices import kinds
+from kernelwright.languages import language, languages
 from kernelwright.records.admission import REASON_MEANING, Admission
+from kernelwright.records.answer import FULL_NAME, compared, figure, sentence, times, word
 from kernelwright.records.attempt import Attempt
-from kernelwright.records.evaluation import Measured
+from kernelwright.records.brief import briefs
 from kernelwright.records.measure import Ratio
 from kernelwright.records.run import Message, Outcome, RunCard, spending
-from kernelwright.report import tally, words
+from kernelwright.records.task import Task
+from kernelwright.report import selection, tally, words
 from kernelwright.report.charts.evaluation import errors, roofline, ruler, samples
 from kernelwright.report.charts.run import Share, progress, shares
 from kernelwright.report.charts.svg import HALF, NARROW, WIDE
 from kernelwright.report.charts.walk import walked, ways
-from kernelwright.report.dialogues import dialogues, is_drill
-from kernelwright.report.headline import Headline, headline, left_out, sentence
+from kernelwright.report.dialogues import is_drill
+from kernelwright.report.headline import Headline, headline, left_out
+from kernelwright.report.selection import MESSAGE_LIMIT, chosen
 from kernelwright.report.tally import SOURCE_LIMIT, highlighted, plain, reason, rows, writer
-from kernelwright.report.use import NO_FILES, Files, needs, steps
 from kernelwright.version import __version__
 
 TEXT_LIMIT = 4000
 """Characters of a note, a reason or a name; logs and sources have limits of their own."""
 
-MESSAGE_LIMIT = 20000
-"""Characters of one message of a dialogue; the run's file has all of it."""
+
+PYTHON = """from {module} import ModelNew
+
+new = ModelNew({made}){as_model}
+{weights}with torch.no_grad():
+    y = new({called})
+"""
+WEIGHTS = "new.load_state_dict(old.state_dict())  # the weights of the module whose place it takes\n"
+
+
+@dataclass(frozen=True)
+class Files:
+    """What a run has left, as paths that a command line takes; empty for what is not there."""
+
+    kernel: str = ""
+    """The best kernel as a drop-in `ModelNew`."""
+    receipt: str = ""
+    unproved: str = ""
+    """Why nothing proves that the run's records are what was written; empty where their seals do."""
+    guarded: bool = True
+    """Whether the drop-in calls `Model` for what its kernel is not for; a module that a model wrote is as it was judged."""
+    folder: str = ""
+    """The run's folder."""
+    table: str = ""
+    """The name of the table of all attempts, in the page's folder."""
+    wanted: tuple[int, ...] = ()
+    """Attempts that are asked for in full."""
+
+
+NO_FILES = Files()
+
+
+@dataclass(frozen=True)
+class UseStep:
+    """Something to copy, and what it is for."""
+
+    title: str
+    text: str
+
+
+def usage(task: Task, module: str) -> str:
+    """How the drop-in is made and called, in the names of the task's own `Model`."""
+    try:
+        tree = ast.parse(task.source.source)
+    except SyntaxError:
+        tree = ast.Module([], [])
+    model = next((n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Model"), None)
+    methods = [n for n in model.body if isinstance(n, ast.FunctionDef)] if model else []
+    names = {n.name: [a.arg for a in (*n.args.posonlyargs, *n.args.args)][1:] for n in methods}
+    made = ", ".join(names.get("__init__", ()))
+    called = ", ".join(names.get("forward") or (i.name for i in task.workload.inputs))
+    return PYTHON.format(
+        module=module,
+        made=made,
+        called=called,
+        as_model="  # as Model is" if made else "",
+        weights=WEIGHTS if task.workload.parameters else "",
+    )
+
+
+def steps(task: Task, files: Files) -> list[UseStep]:
+    """From the file to a call and a check; nothing where no drop-in was written."""
+    if not files.kernel:
+        return []
+    module = files.kernel.rsplit("/", 1)[-1].removesuffix(".py")
+    found = [
+        UseStep("The file", files.kernel),
+        UseStep("In place of Model", usage(task, module)),
+    ]
+    if files.receipt:
+        found.append(
+            UseStep("Measure it again, here or elsewhere", f"kernelwright verify {shlex.quote(files.receipt)}")
+        )
+    return found
+
+
+def needs(best: Attempt) -> str:
+    """What a drop-in needs beside PyTorch, in a kernel's language."""
+    compiled = language(best.proposal.candidate.language).drop_in == "compiled"
+    return " and a C++ compiler" if compiled else " and what the kernel imports"
 
 
 def render(
     card: RunCard,
     attempts: Sequence[Attempt],
     outcome: Outcome | None,
-    messages: Sequence[Message] = (),
+    messages: Iterable[Message] = (),
     files: Files = NO_FILES,
 ) -> str:
     """The whole page; `outcome` is None for a run that has not ended."""
     told = headline(card, attempts, outcome)
-    everything = [*attempts, *([told.attempt] if told.attempt else [])]
-    walk = walked(attempts, told.attempt.number if told.attempt else None)
+    best = told.attempt.number if told.attempt else None
+    walk, known, shown = walked(attempts, best), briefs(attempts), chosen(attempts, best, files.wanted)
+    whole = len(shown) == len(known)
+    requests = None if whole else {known[n].request for n in shown}
+    spent = spending(messages)
     return page(
         "report.html.j2",
         card=card,
         run_outcome=outcome,
         told=told,
-        use=steps(files),
+        use=steps(card.task, files),
         guarded=files.guarded,
+        unproved=files.unproved,
         needs=needs(told.attempt) if told.attempt else "",
-        rows=rows(attempts, told.attempt.number if told.attempt else None),
-        best=rows([told.attempt], told.attempt.number)[0] if told.attempt else None,
+        rows=rows(attempts, best, shown),
+        total=len(known),
+        files=files,
+        best=rows([told.attempt], best)[0] if told.attempt else None,
         counts=_outcome_shares(attempts),
         stages=_stage_shares(attempts),
         timed=bool(tally.staircase(attempts)),
-        clocked=any(isinstance(attempt.evaluation, Measured) for attempt in attempts),
+        clocked=any(attempt.outcome == "measured" for attempt in known),
         cost=tally.cost(attempts),
-        disabled=tally.disabled(everything),
-        other_work=tally.other_work(everything),
+        disabled=tally.disabled(attempts, told.attempt),
+        other_work=tally.other_work(attempts, told.attempt),
         settings=_settings(card),
         walk=walk,
         ways={w: ways(walk, w) for w in (WIDE, NARROW)} if walk else {},
-        progress={w: progress(attempts, _final_ratio(told), w) for w in (WIDE, NARROW)},
-        dialogues=dialogues(messages),
-        drill=is_drill(messages),
-        spent_by_role=spending(messages),
+        progress={w: progress(attempts, _final_ratio(told), w, set(shown)) for w in (WIDE, NARROW)},
+        dialogues=selection.told(messages, requests),
+        drill=is_drill(spent),
+        spent_by_role=spent,
         message_limit=MESSAGE_LIMIT,
         by=partial(writer, card),
     )
 
 
+def render_table(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None, report: str) -> str:
+    """A line for each attempt, to lie beside the page `report`; empty where that one has them all in full."""
+    told, known = headline(card, attempts, outcome), briefs(attempts)
+    shown = chosen(attempts, told.attempt.number if told.attempt else None)
+    if len(shown) == len(known):
+        return ""
+    return page("attempts.html.j2", card=card, attempts=known, shown=set(shown), report=report)
+
+
 def figures(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None) -> dict[str, str]:
     """The page's charts as SVG files of their own, by name, for a paper or a slide; those that there are figures for."""
-    told = headline(card, attempts, outcome)
-    charts = {"progress": progress(attempts, _final_ratio(told), WIDE)}
-    if walk := walked(attempts, told.attempt.number if told.attempt else None):
+    text = headline(card, attempts, outcome)
+    charts = {"progress": progress(attempts, _final_ratio(text), WIDE)}
+    if walk := walked(attempts, text.attempt.number if text.attempt else None):
         charts["walk"] = ways(walk, WIDE)
-    if (found := told.measured) is not None:
+    if (found := text.measured) is not None:
         versus = found.timing.versus
         charts |= {f"speedup-{v.baseline}": ruler(v, versus, HALF) for v in versus}
         charts["samples"] = samples(found.timing, HALF)
@@ -108,7 +207,7 @@ def alone(chart: Markup) -> str:
 def _final_ratio(told: Headline) -> Ratio | None:
     found = told.measured if told.standing == "final" else None
     versus = found.timing.against("eager") if found else None
-    return versus.speedup if versus else None
+    return versus.speedup if versus and not versus.speedup.wild else None
 
 
 def _outcome_shares(attempts: Sequence[Attempt]) -> list[Share]:
@@ -183,10 +282,12 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for word in (
+    for shown in (
         words.outcome,
-        words.times,
-        words.speedup,
+        times,
+        figure,
+        compared,
+        word,
         words.microseconds,
         words.seconds,
         words.size,
@@ -199,7 +300,7 @@ def templates() -> Environment:
         left_out,
         reason,
     ):
-        found.filters[word.__name__] = word
+        found.filters[shown.__name__] = shown
     found.globals.update(
         errors=errors,
         roofline=roofline,
@@ -207,9 +308,10 @@ def templates() -> Environment:
         samples=samples,
         shares=shares,
         meaning=words.OUTCOME_MEANING,
-        baseline=words.BASELINE,
+        baseline=FULL_NAME,
         titles={each.name: each.title for each in languages()},
         source_limit=SOURCE_LIMIT,
+        kinds=kinds(),
         wide=WIDE,
         half=HALF,
         narrow=NARROW,

@@ -5,6 +5,7 @@ nothing ran. Sources are hostile text: everything that leaves here is escaped ma
 """
 
 import difflib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,8 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from kernelwright.languages import language
-from kernelwright.records.attempt import Attempt, Cost, busy_load, speedup, sure_speedup
+from kernelwright.records.attempt import Attempt, Cost
+from kernelwright.records.brief import briefs, numbered
 from kernelwright.records.evaluation import (
     OUTCOMES,
     BuildFailed,
@@ -22,12 +24,10 @@ from kernelwright.records.evaluation import (
     Crashed,
     Incorrect,
     Measured,
-    Refused,
-    Suspect,
-    TimedOut,
     Verified,
 )
 from kernelwright.records.measure import Accuracy, BuildFacts
+from kernelwright.records.reasons import reason_of
 from kernelwright.records.run import RunCard
 from kernelwright.report import words
 
@@ -73,10 +73,10 @@ class Row:
         return found if isinstance(found, Measured) else None
 
 
-def rows(attempts: Sequence[Attempt], best: int | None) -> list[Row]:
-    """Every attempt in order."""
-    known = {a.number: a for a in attempts}
-    return [_row(a, known, a.number == best) for a in attempts]
+def rows(attempts: Sequence[Attempt], best: int | None, shown: Sequence[int] | None = None) -> list[Row]:
+    """Attempts in order: those of the numbers `shown`, or all."""
+    wanted = [a.number for a in attempts] if shown is None else shown
+    return [_row(a, attempts, a.number == best) for n in wanted if (a := numbered(attempts, n)) is not None]
 
 
 def writer(card: RunCard, attempt: Attempt) -> str:
@@ -92,34 +92,27 @@ def reason(attempt: Attempt) -> str:
             return f"Right in every case; {words.microseconds(timing.latency_us)} a call."
         case Verified(how=how):
             return f"Right, not timed: {how}."
-        case Compiled():
-            return "Built, not run."
-        case failure:
-            return _failure(failure)
+    return reason_of(attempt.evaluation)
 
 
-def _failure(found: Refused | BuildFailed | Crashed | TimedOut | Incorrect | Suspect) -> str:
-    match found:
-        case Refused(reason=why) | Crashed(reason=why):
-            return why
-        case BuildFailed():
-            return "The compiler refused it."
-        case TimedOut(stage=stage, limit_s=limit):
-            return f"Killed after {words.seconds(limit)} in the {stage} stage."
-        case Incorrect(because=because, case=case, evidence=evidence):
-            return f"Wrong ({because.replace('_', ' ')}) in case {case}: {evidence}"
-        case Suspect(because=because, evidence=evidence):
-            return f"{because.replace('_', ' ').capitalize()}: {evidence}"
+def reasons(attempts: Sequence[Attempt]) -> dict[int, str]:
+    """Why attempts were not right, by their number; the same reason once, and no more than `MOST_REASONS`."""
+    first: dict[str, int] = {}
+    for attempt in briefs(attempts):
+        if attempt.why and len(first) < MOST_REASONS:
+            first.setdefault(attempt.why, attempt.number)
+    return {number: why for why, number in first.items()}
 
 
-def _row(attempt: Attempt, known: dict[int, Attempt], best: bool) -> Row:
-    numbers = [n for n in attempt.proposal_request.parents if n in known]
-    parent = known[numbers[0]] if numbers else None
+def _row(attempt: Attempt, attempts: Sequence[Attempt], best: bool) -> Row:
+    parent = next(filter(None, (numbered(attempts, n) for n in attempt.proposal_request.parents)), None)
     source = attempt.proposal.candidate.source
     diff = difference(parent.proposal.candidate.source, source) if parent else None
     return Row(attempt, best, parent.number if parent else None, diff)
 
 
+MOST_REASONS = 200
+"""A run of thousands of attempts has as many reasons; JSON and pages have the first of them."""
 LOG_LIMIT = 16_000
 SOURCE_LIMIT = 120_000
 """Characters that are shown; the store keeps the whole."""
@@ -175,25 +168,25 @@ class Step:
 
 def counts(attempts: Sequence[Attempt]) -> dict[str, int]:
     """How often each outcome occurred, best outcome first; those that never did are left out."""
-    names = [a.evaluation.outcome for a in attempts]
-    return {name: names.count(name) for name in OUTCOMES if name in names}
+    found = Counter(a.outcome for a in briefs(attempts))
+    return {name: found[name] for name in OUTCOMES if name in found}
 
 
 def staircase(attempts: Sequence[Attempt]) -> tuple[Step, ...]:
     """Every new best, in order of attempts. As everywhere the lower bound decides, so that the median can step down."""
     steps: list[Step] = []
     best = 0.0
-    for attempt in attempts:
-        if sure_speedup(attempt) > best:
-            best = sure_speedup(attempt)
-            steps.append(Step(attempt.number, speedup(attempt)))
+    for attempt in briefs(attempts):
+        if attempt.sure_speedup > best:
+            best = attempt.sure_speedup
+            steps.append(Step(attempt.number, attempt.speedup))
     return tuple(steps)
 
 
-def other_work(attempts: Sequence[Attempt]) -> str:
-    """How many of the timed attempts a busy machine makes doubtful, and by what at worst; empty for none."""
-    timed = [a for a in attempts if isinstance(a.evaluation, Measured)]
-    loads = [load for a in timed if (load := busy_load(a)) is not None]
+def other_work(attempts: Sequence[Attempt], final: Attempt | None = None) -> str:
+    """How many of the timed attempts, and the final, a busy machine makes doubtful, and by what at worst; empty for none."""
+    timed = [a for a in (*briefs(attempts), *briefs([final] if final else [])) if a.outcome == "measured"]
+    loads = [a.busy for a in timed if a.busy is not None]
     if not loads:
         return ""
     worst = max(loads, key=lambda load: (load.neighbours, (load.during or 0.0) + load.stolen * load.cores))
@@ -206,16 +199,15 @@ def other_work(attempts: Sequence[Attempt]) -> str:
 def stage_seconds(attempts: Sequence[Attempt]) -> dict[str, float]:
     """Wall seconds by stage of the referee, in the order in which stages first appear."""
     total: dict[str, float] = {}
-    for attempt in attempts:
-        ran = attempt.known is None and not attempt.evaluation.cached_from
-        for stage, seconds in attempt.evaluation.stage_seconds.items() if ran else ():
-            total[stage] = total.get(stage, 0.0) + seconds
+    ran = (a for a in briefs(attempts) if a.known is None and not a.cached_from)
+    for part in (part for attempt in ran for part in attempt.seconds):
+        total[part.stage] = total.get(part.stage, 0.0) + part.seconds
     return total
 
 
 def cost(attempts: Sequence[Attempt]) -> Cost:
     """What all attempts were charged together."""
-    charged = [a.cost for a in attempts]
+    charged = [a.cost for a in briefs(attempts)]
     return Cost(
         proposals=sum(c.proposals for c in charged),
         device_s=sum(c.device_s for c in charged),
@@ -224,6 +216,7 @@ def cost(attempts: Sequence[Attempt]) -> Cost:
     )
 
 
-def disabled(attempts: Sequence[Attempt]) -> tuple[str, ...]:
-    """Every defence that was switched off for at least one attempt."""
-    return tuple(sorted({name for a in attempts for name in a.evaluation.disabled}))
+def disabled(attempts: Sequence[Attempt], final: Attempt | None = None) -> tuple[str, ...]:
+    """Every defence that was switched off for at least one attempt, or for the final."""
+    found = {name for a in briefs(attempts) for name in a.disabled}
+    return tuple(sorted(found | set(final.evaluation.disabled if final else ())))

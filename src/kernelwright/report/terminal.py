@@ -4,22 +4,25 @@ Says the same as the HTML report, shorter. All untrusted text goes through `word
 neither moves the cursor nor is read as markup.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kernelwright.records.attempt import Attempt, speedup, sure_speedup
+from kernelwright.records.answer import figure, sentence
+from kernelwright.records.attempt import Attempt
+from kernelwright.records.brief import briefs, numbered
 from kernelwright.records.evaluation import Evaluation, Measured
 from kernelwright.records.measure import BaselineName, Verdict
 from kernelwright.records.run import Message, Outcome, RunCard, Spending, spending
 from kernelwright.report import tally, words
 from kernelwright.report.dialogues import is_drill
-from kernelwright.report.headline import Headline, headline, left_out, sentence
+from kernelwright.report.headline import Headline, headline, left_out
 from kernelwright.report.tally import reason
 
 VERDICT_STYLE: dict[Verdict, str] = {"faster": "bold green", "slower": "bold red", "inconclusive": "bold"}
+ORDER = "The search's figures, by the lower end of the speedup over eager, which is timed beside each at the same time:"
 SHOWN = 8
 """Attempts in the table; the HTML report has them all."""
 WORDS, EXPLANATION = 400, 4000
@@ -29,23 +32,23 @@ NOTE = 120
 
 
 def render(
-    card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None, messages: Sequence[Message] = ()
+    card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None, messages: Iterable[Message] = ()
 ) -> RenderableType:
     """The whole summary; print it on any console."""
-    told = headline(card, attempts, outcome)
-    everything = [*attempts, *([told.attempt] if told.attempt else [])]
-    parts: list[RenderableType] = [*_claim(card, told)]
-    off = tally.disabled(everything)
+    text = headline(card, attempts, outcome)
+    parts: list[RenderableType] = [*_claim(card, text)]
+    off = tally.disabled(attempts, text.attempt)
     if off:
         parts.append(_text(f"Defences switched off: {', '.join(off)}. No figure here can be trusted.", "bold red"))
     parts += [_text(f"Denied by this host: {part}", "yellow") for part in card.environment.denied]
     if doubtful := tally.other_work(attempts):
         parts.append(_text(doubtful, "yellow"))
     if attempts:
-        final = told.attempt if told.standing == "final" else None
-        parts += [Text(""), _best(attempts, final), Text(""), _sums(attempts)]
-    parts += [_text(_role(spent), "dim") for spent in spending(messages)]
-    if is_drill(messages):
+        final = text.attempt if text.standing == "final" else None
+        parts += [Text(""), _text(ORDER, "dim"), _best(attempts, final), Text(""), _sums(attempts)]
+    spent = spending(messages)
+    parts += [_text(_role(one), "dim") for one in spent]
+    if is_drill(spent):
         parts.append(_text("A drill: the answers are a public fake's, and nothing here is a model's result.", "yellow"))
     return Group(*parts)
 
@@ -78,9 +81,10 @@ def _best(attempts: Sequence[Attempt], final: Attempt | None) -> Table:
     table.add_column("note", overflow="fold", ratio=1)
     if final is not None:
         table.add_row(*_cells(final, f"final {final.number}"), style="bold")
-    order = sorted(attempts, key=lambda a: (-sure_speedup(a), -speedup(a), a.number))
-    for attempt in order[:SHOWN]:
-        table.add_row(*_cells(attempt, str(attempt.number)))
+    order = sorted(briefs(attempts), key=lambda a: (-a.sure_speedup, -a.speedup, a.number))
+    for attempt in (numbered(attempts, each.number) for each in order[:SHOWN]):
+        if attempt is not None:
+            table.add_row(*_cells(attempt, str(attempt.number)))
     return table
 
 
@@ -104,15 +108,15 @@ def _note(attempt: Attempt) -> str:
 
 def _against(found: Evaluation, baseline: BaselineName) -> str:
     versus = found.timing.against(baseline) if isinstance(found, Measured) else None
-    return words.speedup(versus.speedup) if versus else ""
+    return figure(versus.speedup) if versus and not versus.speedup.wild else "?" if versus else ""
 
 
 def _sums(attempts: Sequence[Attempt]) -> Text:
     counted = ", ".join(f"{n} {words.outcome(name)}" for name, n in tally.counts(attempts).items())
     spent = tally.cost(attempts)
-    told = f"{words.attempts(len(attempts))}: {counted}. {words.seconds(spent.device_s)} of device time"
+    text = f"{words.attempts(len(attempts))}: {counted}. {words.seconds(spent.device_s)} of device time"
     money = f", {spent.tokens:,} tokens, ${spent.usd:.2f}" if spent.tokens or spent.usd else ""
-    return _text(told + money + ".", "dim")
+    return _text(text + money + ".", "dim")
 
 
 def _text(untrusted: str, style: str = "", most: int = WORDS) -> Text:

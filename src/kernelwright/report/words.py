@@ -1,9 +1,9 @@
 """Numbers and hostile text as words for people, the same in the terminal and in the HTML report."""
 
 import math
-import unicodedata
+import re
 
-from kernelwright.records.measure import Ratio
+from kernelwright.records.answer import bare
 
 OUTCOME_MEANING: dict[str, str] = {
     "measured": "right in every case, and timed",
@@ -17,14 +17,6 @@ OUTCOME_MEANING: dict[str, str] = {
     "refused": "broke the contract or the policy, not built",
 }
 """One line for each outcome, best first."""
-
-BASELINE: dict[str, str] = {
-    "eager": "eager PyTorch",
-    "compile": "torch.compile",
-    "compile_max": "torch.compile (max-autotune)",
-    "freeze": "torch.compile (weights as constants)",
-    "graph": "a CUDA graph of eager",
-}
 
 SIDE: dict[str, str] = {
     "candidate": "this kernel",
@@ -42,7 +34,8 @@ WRITER: dict[str, str] = {
 }
 """Proposers, as people call them."""
 
-_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Control characters but for line ends and tabs, lone surrogates, and marks that reorder a line."""
 
 
 def outcome(name: str) -> str:
@@ -61,14 +54,7 @@ def visible(text: str) -> str:
     Control characters, lone surrogates and bidirectional marks become their code points in brackets;
     line ends are normalised.
     """
-    lines = text.replace("\r\n", "\n")
-    return "".join(c if _plain(c) else f"⟨U+{ord(c):04X}⟩" for c in lines)
-
-
-def _plain(character: str) -> bool:
-    if character in "\n\t":
-        return True
-    return character not in _BIDI and unicodedata.category(character) not in {"Cc", "Cs"}
+    return _HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text.replace("\r\n", "\n"))
 
 
 def clip(text: str, limit: int) -> str:
@@ -85,25 +71,15 @@ def line(text: str, limit: int = 160) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
-def times(ratio: float) -> str:
-    """A ratio with three significant digits: `3.12×`."""
-    return f"{_three(ratio)}×"
-
-
-def speedup(ratio: Ratio) -> str:
-    """The median; of an interval too wide to claim one, the interval: `0.36× to 11.1×`."""
-    return f"{times(ratio.low)} to {times(ratio.high)}" if ratio.blurred else times(ratio.median)
-
-
 def microseconds(value_us: float) -> str:
     """A time given in microseconds, in the unit that suits it."""
     if not math.isfinite(value_us):
         return str(value_us)
     if value_us >= 1e6:
-        return f"{_three(value_us / 1e6)} s"
+        return f"{bare(value_us / 1e6)} s"
     if value_us >= 1e3:
-        return f"{_three(value_us / 1e3)} ms"
-    return f"{_three(value_us)} µs"
+        return f"{bare(value_us / 1e3)} ms"
+    return f"{bare(value_us)} µs"
 
 
 def seconds(value_s: float) -> str:
@@ -122,9 +98,9 @@ def size(value_bytes: int) -> str:
     value = value_bytes / 1024
     for unit in ("KiB", "MiB", "GiB"):
         if value < 1024:
-            return f"{_three(value)} {unit}"
+            return f"{bare(value)} {unit}"
         value /= 1024
-    return f"{_three(value)} TiB"
+    return f"{bare(value)} TiB"
 
 
 def error(value: float) -> str:
@@ -136,11 +112,3 @@ def percent(share: float) -> str:
     """A share of one as whole percent; one decimal below ten."""
     value = 100 * share
     return f"{value:.1f} %" if abs(value) < 10 else f"{value:.0f} %"
-
-
-def _three(value: float) -> str:
-    if not math.isfinite(value):
-        return str(value)
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"

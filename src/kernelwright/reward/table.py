@@ -93,7 +93,7 @@ def frontend(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation
 
 
 def correctness(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
-    """1 if it is right, else 0: where all of a group are wrong, nothing is told apart, and nothing wrong is learnt."""
+    """1 if it is right, else 0: where all of a group are wrong, nothing tells them apart, and nothing wrong is learnt."""
     return 1.0 if is_right(evaluation) else 0.0
 
 
@@ -105,10 +105,8 @@ def log_gain(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation
     """
     if not is_right(evaluation):
         return WRONG
-    before, after = speedup_over_eager(parent) if parent is not None else None, speedup_over_eager(evaluation)
-    if not before or not after or min(before.median, after.median) <= 0:
-        return 0.0
-    return max(-MOST_LOG_GAIN, min(math.log(after.median / before.median), MOST_LOG_GAIN))
+    gain = _gain(evaluation, parent)
+    return max(-MOST_LOG_GAIN, min(math.log(gain), MOST_LOG_GAIN)) if gain else 0.0
 
 
 def midend(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
@@ -119,11 +117,27 @@ def midend(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation |
     """
     match evaluation:
         case Measured():
-            before, after = speedup_over_eager(parent) if parent is not None else None, speedup_over_eager(evaluation)
-            return min(after.median / before.median, MOST_GAIN) if before and after and before.median else 1.0
+            gain = _gain(evaluation, parent)
+            return 1.0 if gain is None else min(gain, MOST_GAIN)
         case Verified() | Compiled():
             return 0.1
     return 0.0
+
+
+def raw_gain(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
+    """`midend` without a cap, for ablations; 0 for a wrong kernel, and beside a parent without a time."""
+    return _gain(evaluation, parent) or 0.0
+
+
+def _gain(evaluation: Evaluation, parent: Evaluation | None) -> float | None:
+    """The parent's time over its own; None where one of them has none."""
+    before, after = speedup_over_eager(parent) if parent is not None else None, speedup_over_eager(evaluation)
+    return after.median / before.median if before and after and before.median > 0 else None
+
+
+def ungated_gain(evaluation: Evaluation, parent: Evaluation | None, best: Evaluation | None) -> float:
+    """`midend` for ablations, where a wrong kernel that runs earns 1, as one that gains nothing."""
+    return 1.0 if isinstance(evaluation, Incorrect) else midend(evaluation, parent, best)
 
 
 REWARDS: dict[str, Reward | ByRole] = {
@@ -142,6 +156,8 @@ REWARDS: dict[str, Reward | ByRole] = {
     "tritongym": tritongym,
     "verified_speedup": training.verified_speedup,
 }
+ABLATIONS: dict[str, Reward] = {"raw_gain": raw_gain, "ungated_gain": ungated_gain}
+"""For trainers alone: what a reward must not be, to see what comes of it."""
 OF_SPEED = frozenset({"log_speedup", "regraph", "regraph_seed", "tritongym"})
 """Those that order right kernels of one task by their speed and nothing else. The others look at roles, parents or a cap."""
 
@@ -152,7 +168,7 @@ def find_reward(name: str, role: str = "coder") -> Reward:
     Raises:
         UsageError: there is none, or the plug-in that brings it is broken.
     """
-    found = REWARDS.get(name) or load_plugin("rewards", name)
+    found = REWARDS.get(name) or ABLATIONS.get(name) or load_plugin("rewards", name)
     if found is None:
         raise UsageError(f"reward {name!r} must be one of {', '.join(reward_names())}")
     return found.roles.get(role, found.others) if isinstance(found, ByRole) else cast("Reward", found)

@@ -16,8 +16,7 @@ from pydantic import Field
 from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.records.evaluation import Compiled, failed_to_build, merit
 from kernelwright.search.reading import failure, is_kernel, runtime, same_kernel, within, works
-from kernelwright.search.rounds import Serial
-from kernelwright.search.strategy import CODER, ExpectedCalls, Limits, StrategyConfig
+from kernelwright.search.strategy import CODER, ExpectedCalls, Limits, Serial, StrategyConfig
 
 JUDGE = "judge"
 
@@ -68,20 +67,19 @@ class CudaForge(Serial):
     def _next(self, number: int) -> ProposalRequest:
         current = self._current
         if current is None:
-            return ProposalRequest(
-                number=number, intent="seed", hint="Generate initial kernel for the task.", role=CODER
-            )
+            return ProposalRequest(number=number, intent="seed", order="Generate initial kernel for the task.")
         parents = self._parents(current)
         if failed_to_build(current.evaluation):
-            hint = f"Fix compilation error: {failure(current).removeprefix('does not compile: ')}"
-            return ProposalRequest(number=number, intent="repair", parents=parents, hint=hint, role=CODER)
+            hint = failure(current).removeprefix("does not compile: ")
+            order = "Fix compilation error:"
+            return ProposalRequest(number=number, intent="repair", parents=parents, order=order, hint=hint)
         if not works(current):
-            hint = f"ERROR: Kernel failed verification. Failure details: {failure(current)}"
+            order, hint = "ERROR: Kernel failed verification.", f"Failure details: {failure(current)}"
             return ProposalRequest(
-                number=number, intent="repair", parents=parents, hint=hint, role=CODER, adviser=JUDGE
+                number=number, intent="repair", parents=parents, order=order, hint=hint, adviser=JUDGE
             )
-        hint = self._praise(current)
-        return ProposalRequest(number=number, intent="improve", parents=parents, hint=hint, role=CODER, adviser=JUDGE)
+        order = self._praise(current)
+        return ProposalRequest(number=number, intent="improve", parents=parents, order=order, adviser=JUDGE)
 
     def _parents(self, current: Attempt) -> tuple[int, ...]:
         """The kernel that is edited first; the best or the last one beside it."""

@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, ValidationError
 
 from kernelwright.errors import UsageError
-from kernelwright.records.base import Record, complaint
+from kernelwright.records.base import Record, first_fault
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -31,6 +31,10 @@ class Weight(Record):
     """Steps that gave no right kernel."""
     best: Count = 0
     """Runs whose best kernel it led to."""
+
+    def plus(self, other: "Weight") -> "Weight":
+        """Both together."""
+        return Weight(**{name: getattr(self, name) + getattr(other, name) for name in Weight.model_fields})
 
 
 class Stored(Record):
@@ -65,55 +69,39 @@ class EdgeWeights:
         try:
             return cls(Stored.model_validate(state).edges)
         except ValidationError as error:
-            fault = error.errors()[0]
-            where = ".".join(map(str, fault["loc"]))
+            where, fault = first_fault(error)
             raise UsageError(
-                f"the edge weights that earlier runs left cannot be read ({where}: {complaint(fault)}): "
+                f"the edge weights that earlier runs left cannot be read ({where}: {fault}): "
                 "use the version that wrote them, or begin without them (`weights = false` under [strategy])"
             ) from None
 
     def dump(self, best: Iterable[str] = ()) -> JsonValue:
         """As it is stored, with the edges that led to the run's best kernel."""
-        led = {edge: _sum(self._edges.get(edge, Weight()), Weight(best=1)) for edge in best}
+        led = {edge: self._edges.get(edge, Weight()).plus(Weight(best=1)) for edge in best}
         return Stored(edges=dict(sorted({**self._edges, **led}.items()))).model_dump(mode="json")
 
-    def learned(self, edge: str, factor: float) -> None:
+    def add_gain(self, edge: str, factor: float) -> None:
         """A rollout took the edge and reached a kernel so many times as fast as the one before it."""
         self._add(edge, Weight(runs=1, gain=math.log2(max(factor, 1e-6))))
 
-    def failed(self, edge: str) -> None:
+    def add_failure(self, edge: str) -> None:
         """A step along the edge gave no right kernel."""
         self._add(edge, Weight(failed=1))
 
-    def led(self, edge: str) -> int:
+    def best_runs(self, edge: str) -> int:
         """How many runs it led to their best kernel."""
-        found = self._edges.get(edge)
-        return found.best if found else 0
+        return self._edges.get(edge, Weight()).best
 
     def prior(self, edge: str) -> float | None:
         """The factor to expect behind an edge; None where nobody went there, nor to its technique from elsewhere.
 
         Failures count as nothing gained.
         """
-        found = self._edges.get(edge) or self._techniques.get(_technique(edge))
+        found = self._edges.get(edge) or self._techniques.get(edge.rpartition(">")[2])
         if found is None or not found.runs + found.failed:
             return None
         return math.exp2(found.gain / (found.runs + found.failed))
 
     def _add(self, edge: str, more: Weight) -> None:
-        self._edges[edge] = _sum(self._edges.get(edge, Weight()), more)
-        name = _technique(edge)
-        self._techniques[name] = _sum(self._techniques.get(name, Weight()), more)
-
-
-def _technique(edge: str) -> str:
-    return edge.rpartition(">")[2]
-
-
-def _sum(one: Weight, other: Weight) -> Weight:
-    return Weight(
-        runs=one.runs + other.runs,
-        gain=one.gain + other.gain,
-        failed=one.failed + other.failed,
-        best=one.best + other.best,
-    )
+        for weights, name in ((self._edges, edge), (self._techniques, edge.rpartition(">")[2])):
+            weights[name] = weights.get(name, Weight()).plus(more)

@@ -16,8 +16,7 @@ from pydantic import Field
 from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.records.evaluation import merit
 from kernelwright.search.reading import failure, is_kernel, runtime, within, works
-from kernelwright.search.rounds import Serial
-from kernelwright.search.strategy import ExpectedCalls, Limits, StrategyConfig
+from kernelwright.search.strategy import ExpectedCalls, Limits, Serial, StrategyConfig
 
 FRONTEND = "frontend"
 MIDEND = "midend"
@@ -71,9 +70,11 @@ class FrontendMidend(Serial):
 
     def _next(self, number: int) -> ProposalRequest:
         if self._best is not None:
-            hint = f"{self._fate} Make it faster; what it computes must stay right."
+            order = "Make it faster; what it computes must stay right."
             parents = (self._best.number, *([self._dropped.number] if self._dropped is not None else []))
-            return ProposalRequest(number=number, intent="improve", parents=parents, hint=hint, role=MIDEND)
+            return ProposalRequest(
+                number=number, intent="improve", parents=parents, order=order, hint=self._fate, role=MIDEND
+            )
         if self._broken is None:
             return ProposalRequest(number=number, intent="seed", role=FRONTEND)
         broken = self._broken
@@ -90,22 +91,22 @@ class FrontendMidend(Serial):
 
     def _judge(self, attempt: Attempt) -> None:
         best = self._best
-        self._dropped = attempt if best is not None and self._worse(attempt, best) else None
         if best is None and not works(attempt):
             self._broken = attempt
-        elif best is None:
+            return
+        if best is None:
             self._best, self._fate = attempt, f"{attempt.evaluation.outcome.capitalize()}. Runtime: {runtime(attempt)}."
-        elif not works(attempt):
+            return
+        better = works(attempt) and merit(attempt.evaluation) > merit(best.evaluation)
+        self._dropped = None if better else attempt
+        if not works(attempt):
             self._fate = f"Dropped: the last edit broke the kernel: {failure(attempt)}. Here is the verified one again."
-        elif merit(attempt.evaluation) > merit(best.evaluation):
+        elif better:
             self._best, self._fate = attempt, f"Kept: the last edit was faster. Runtime: {runtime(attempt)}."
         elif attempt.latency_us is None:
             self._fate = "Dropped: the last edit works, but nothing is timed on this machine."
         else:
             self._fate = f"Dropped: the last edit was no faster. Runtime: {runtime(attempt)}; best: {runtime(best)}."
-
-    def _worse(self, attempt: Attempt, best: Attempt) -> bool:
-        return not works(attempt) or merit(attempt.evaluation) <= merit(best.evaluation)
 
     def finished(self) -> str | None:
         """The target is met, or a share is spent."""

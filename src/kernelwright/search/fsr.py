@@ -14,11 +14,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from kernelwright.records.attempt import Attempt, ProposalRequest
+from kernelwright.records.attempt import Attempt, Intent, ProposalRequest
 from kernelwright.records.base import Record
 from kernelwright.search.reading import best_of, compiles, is_kernel, runtime, within, works
-from kernelwright.search.rounds import Rounds
-from kernelwright.search.strategy import CODER, ExpectedCalls, Limits, StrategyConfig
+from kernelwright.search.strategy import CODER, ExpectedCalls, Limits, Rounds, StrategyConfig
 
 
 class FsrConfig(StrategyConfig):
@@ -34,6 +33,9 @@ class FsrConfig(StrategyConfig):
     """Rounds, the first one included; repairs do not count."""
     repair_limit: int = Field(default=3, ge=0)
     """Most repairs in a row before a round is given up."""
+    siblings: Literal["diverse", "alike"] = "diverse"
+    """`diverse`: each candidate of a round but the first has a direction of its own, a limit that was measured or a technique;
+    `alike`: one text for all, as in the paper."""
     requests: Literal["shared", "separate"] = "shared"
     """`shared`: one request asks for a round's N candidates. `separate`: N requests, as many in flight as `in_flight` allows,
     so that one candidate is judged while another is still being written."""
@@ -116,27 +118,25 @@ class Fsr(Rounds):
         return [self._proposal_request(number + place, 1) for place in range(n)]
 
     def _proposal_request(self, number: int, n: int) -> ProposalRequest:
-        if self._furthest is not None:
-            parents, hint = (self._furthest.number,), self._complaint()
-            return ProposalRequest(number=number, intent="repair", parents=parents, hint=hint, count=n, dialogue="kept")
-        if self._fastest is not None:
-            parents, hint = (self._fastest.number,), self._praise(self._fastest)
-            return ProposalRequest(
-                number=number, intent="improve", parents=parents, hint=hint, count=n, dialogue="kept"
+        intent: Intent = "repair" if self._furthest is not None else "improve"
+        parent = self._furthest or self._fastest
+        diverse = self._config.siblings == "diverse"
+        if parent is None:
+            return ProposalRequest(number=number, intent="seed", count=n, diverse=diverse)
+        if intent == "repair":
+            last, limit = self.rounds[-1], self._config.repair_limit
+            order = (
+                f"Repair {self._repair} of at most {limit}: of {len(last.made)} candidates {len(last.compiled)} compile "
+                "and none gives the right output. This one came furthest."
             )
-        return ProposalRequest(number=number, intent="seed", count=n)
-
-    def _complaint(self) -> str:
-        last, limit = self.rounds[-1], self._config.repair_limit
-        return (
-            f"Repair {self._repair} of at most {limit}: of {len(last.made)} candidates {len(last.compiled)} compile "
-            "and none gives the right output. This one came furthest."
-        )
-
-    def _praise(self, fastest: Attempt) -> str:
-        return (
-            f"Performance round {self._depth} of {self._config.depth}: this kernel passed and is the fastest "
-            f"of its round. Latency: {runtime(fastest)}. Optimise its performance."
+        else:
+            order = (
+                f"Performance round {self._depth} of {self._config.depth}: this kernel passed and is the fastest "
+                f"of its round. Latency: {runtime(parent)}. Optimise its performance."
+            )
+        parents = (parent.number,)
+        return ProposalRequest(
+            number=number, intent=intent, parents=parents, order=order, count=n, diverse=diverse, dialogue="kept"
         )
 
     def _learn_round(self, asked: Sequence[ProposalRequest], made: Sequence[Attempt]) -> None:
@@ -162,7 +162,7 @@ class Fsr(Rounds):
         """Once the last round passed or was given up, or the run's target is met."""
         if self._depth <= self._config.depth and not within(self._best, self._target_us):
             return None
-        told = "; ".join(found.words for found in self.rounds)
+        rounds = "; ".join(found.words for found in self.rounds)
         if self._best is None:
-            return f"No candidate passed ({told})."
-        return f"Fastest verified kernel over all rounds: {runtime(self._best)} ({told})."
+            return f"No candidate passed ({rounds})."
+        return f"Fastest verified kernel over all rounds: {runtime(self._best)} ({rounds})."

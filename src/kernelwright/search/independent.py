@@ -12,8 +12,7 @@ from pydantic import Field
 from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.records.feedback import Feedback
 from kernelwright.search.reading import works
-from kernelwright.search.rounds import Rounds
-from kernelwright.search.strategy import CODER, ExpectedCalls, Limits, StrategyConfig
+from kernelwright.search.strategy import CODER, ExpectedCalls, Limits, Rounds, StrategyConfig
 
 
 class SeedsConfig(StrategyConfig):

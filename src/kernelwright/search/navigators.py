@@ -40,7 +40,7 @@ class WalkConfig(StrategyConfig, ABC):
 class Rollout:
     """One way from the start: the steps taken, and the best on it."""
 
-    def __init__(self, root: State) -> None:
+    def __init__(self, root: State, follows_best: bool = False) -> None:
         self.at = root
         self.path: list[tuple[State, Action]] = []
         self.value = -math.inf
@@ -49,7 +49,9 @@ class Rollout:
         """Something new was judged on it."""
         self.beyond = False
         """Past what was known when it began: steps are now taken by the rollout's rule, not by UCB."""
-        self.led = False
+        self.repairs = 0
+        """How often its last step was repaired."""
+        self.follows_best = follows_best
         """It follows the way that led earlier runs to their best, as long as there is one."""
 
     def take(self, action: Action) -> None:
@@ -60,6 +62,7 @@ class Rollout:
     def arrive(self, state: State) -> None:
         """The step has led to a state that is right."""
         self.beyond = self.beyond or state.visits == 0
+        self.repairs = 0
         self.at, self.value = state, max(self.value, state.reward)
         self.best_speedup = max(self.best_speedup, state.speedup)
 
@@ -80,19 +83,16 @@ class Navigator:
         """The next step; None: there is none to take."""
         raise NotImplementedError
 
-    def offered(self, rollout: Rollout) -> list[Action]:
+    def offer(self, _rollout: Rollout) -> list[Action]:
         """Steps that somebody else shall choose from; none: the chosen one stands."""
-        del rollout
         return []
 
-    def taken(self, rollout: Rollout, technique: str) -> Action:
+    def correct(self, rollout: Rollout, _technique: str) -> Action:
         """The step that was taken in the end."""
-        del technique
         return rollout.path[-1][1]
 
-    def goes_on(self, rollout: Rollout) -> bool:
+    def goes_on(self, _rollout: Rollout) -> bool:
         """Whether a rollout takes another step from where it has just arrived."""
-        del rollout
         return True
 
     def back_propagate(self, rollout: Rollout) -> None:
@@ -107,7 +107,7 @@ class Navigator:
             seen = (*self.rewards, rollout.value)
             self.rewards = [min(seen), max(seen)]
 
-    def scaled(self, reward: float) -> float:
+    def scale(self, reward: float) -> float:
         """A reward between 0 and 1, or as it is."""
         if self._settings.scale == "raw" or not self.rewards:
             return reward
@@ -129,47 +129,44 @@ class Mcgs(Navigator):
         ways = [action for action in state.actions if action.open]
         if not ways:
             return None
-        if rollout.beyond:
-            return self._rolled(state, ways, prior)
-        return self._selected(state, ways, prior)
+        return self._roll(state, ways, prior) if rollout.beyond else self._select(state, ways, prior)
 
     def goes_on(self, rollout: Rollout) -> bool:
         """Not from a kernel that is slower than the one before it: what the evaluations are for lies elsewhere."""
         return self._settings.losing == "goes on" or rollout.at.speedup >= rollout.path[-1][0].speedup
 
-    def _selected(self, state: State, ways: Sequence[Action], prior: Prior) -> Action:
+    def _select(self, state: State, ways: Sequence[Action], prior: Prior) -> Action:
         """Argmax Q + c sqrt(ln N(state) / N(step)); a step that nobody knows comes first, and among those one that fits.
 
         What earlier runs promise counts as one visit. A rollout in flight counts as a visit that brought nothing.
         """
 
         def ucb(action: Action) -> float:
-            promised = prior(action, state)
-            visits = action.visits + action.virtual + (promised is not None)
+            known, visits = self._total(action, prior(action, state))
+            visits += action.virtual
             if action.owed and not action.virtual and action.visits == action.failures:
                 return math.inf
             if not visits:
                 return UNKNOWN
-            known = self._sum(action) + (self.scaled(promised) if promised is not None else 0.0)
             spread = self._settings.exploration * math.sqrt(math.log(max(state.visits, 1)) / visits)
             return known / visits + spread
 
         return self._largest(ways, ucb)
 
-    def _rolled(self, state: State, ways: Sequence[Action], prior: Prior) -> Action:
+    def _roll(self, state: State, ways: Sequence[Action], prior: Prior) -> Action:
         if self._draw.random() < self._settings.epsilon:
             return self._draw.choice(list(ways))
 
         def worth(action: Action) -> float:
-            promised = prior(action, state)
-            visits = action.visits + (promised is not None)
-            known = self._sum(action) + (self.scaled(promised) if promised is not None else 0.0)
+            known, visits = self._total(action, prior(action, state))
             return (known / visits if visits else 0.5) - self._settings.penalty * (action.visits + action.virtual)
 
         return self._largest(ways, worth)
 
-    def _sum(self, action: Action) -> float:
-        return action.visits * self.scaled(action.total / action.visits) if action.visits else 0.0
+    def _total(self, action: Action, prior: float | None) -> tuple[float, int]:
+        """The sum of a step's scaled rewards, and of how many; what earlier runs promise is one of them."""
+        known = action.visits * self.scale(action.total / action.visits) if action.visits else 0.0
+        return (known, action.visits) if prior is None else (known + self.scale(prior), action.visits + 1)
 
     def _largest(self, ways: Sequence[Action], worth: Callable[[Action], float]) -> Action:
         """One of the best, drawn: the order in the graph's file must not decide."""
@@ -181,9 +178,8 @@ class Mcgs(Navigator):
 class RandomWalk(Navigator):
     """Any step, as long as there is one; nothing is learned on the way."""
 
-    def choose(self, rollout: Rollout, prior: Prior) -> Action | None:
+    def choose(self, rollout: Rollout, _prior: Prior) -> Action | None:
         """See `Navigator.choose`."""
-        del prior
         ways = [action for action in rollout.at.actions if action.open]
         return self._draw.choice(ways) if ways else None
 
@@ -191,9 +187,8 @@ class RandomWalk(Navigator):
 class Enumeration(Navigator):
     """Every path, the shortest first: ReGraphT without its search, which takes O(n^k) steps."""
 
-    def choose(self, rollout: Rollout, prior: Prior) -> Action | None:
+    def choose(self, rollout: Rollout, _prior: Prior) -> Action | None:
         """The first step that nobody has taken, else down to where there is one."""
-        del prior
         if rollout.judged:
             return None
         ways = [action for action in rollout.at.actions if action.open]
@@ -201,11 +196,8 @@ class Enumeration(Navigator):
 
     def _down(self, rollout: Rollout, ways: Sequence[Action]) -> Action | None:
         depth = self._nearest(rollout.at, self._settings.steps - len(rollout.path), set())
-        return (
-            next((a for a in ways if a.child and self._nearest(a.child, depth - 1, set()) < depth), None)
-            if depth
-            else None
-        )
+        nearer = (a for a in ways if depth and a.child and self._nearest(a.child, depth - 1, set()) < depth)
+        return next(nearer, None)
 
     def _nearest(self, state: State, most: int, seen: set[int]) -> int:
         """Steps to a state that has a step which nobody has taken, at most `most`; `most + 1` where there is none."""
@@ -231,12 +223,12 @@ class Adviser(Navigator):
             return max(known, key=lambda a: a.child.reward if a.child else 0.0, default=None)
         return max(fresh, key=lambda action: prior(action, rollout.at) or 0.0)
 
-    def offered(self, rollout: Rollout) -> list[Action]:
+    def offer(self, rollout: Rollout) -> list[Action]:
         """All that were not taken, the chosen one first."""
         state, action = rollout.path[-1]
         return [action, *(a for a in state.actions if a is not action and a.open and a.child is None and a.step)]
 
-    def taken(self, rollout: Rollout, technique: str) -> Action:
+    def correct(self, rollout: Rollout, technique: str) -> Action:
         """The step that the model chose; its answer may be none of those offered, and then the stand-in counts."""
         state, action = rollout.path[-1]
         chosen = next((a for a in state.actions if technique and a.technique == technique and not a.failed), action)

@@ -9,8 +9,7 @@ from typing import ClassVar, Literal
 
 from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.search.reading import works
-from kernelwright.search.rounds import Serial
-from kernelwright.search.strategy import ExpectedCalls, Limits, StrategyConfig
+from kernelwright.search.strategy import ExpectedCalls, Limits, Serial, StrategyConfig
 
 DONE = "Whoever sends the kernels is done."
 

@@ -92,13 +92,9 @@ def failure_of(evaluation: Evaluation) -> str:
         case Refused(reason=reason):
             return _short(f"refused: {reason}")
         case BuildFailed(log=log):
-            return _short(f"does not compile: {_first_error(log)}")
+            lines = [line for line in log.splitlines() if line.strip()] or ["the compiler left no log"]
+            return _short(f"does not compile: {next((x for x in lines if 'error' in x.lower()), lines[0])}")
     return ""
-
-
-def _first_error(log: str) -> str:
-    lines = [line for line in log.splitlines() if line.strip()]
-    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "the compiler left no log")
 
 
 def _short(words: str) -> str:

@@ -15,13 +15,13 @@ import random
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from kernelwright.errors import UsageError
 from kernelwright.records.attempt import Attempt, ProposalRequest, speedup
 from kernelwright.records.evaluation import failed_to_build
 from kernelwright.records.feedback import Feedback
-from kernelwright.records.technique_graph import START
+from kernelwright.records.technique import START
 from kernelwright.search.edge_weights import EdgeWeights
 from kernelwright.search.navigators import NAVIGATORS, Navigator, Rollout, WalkConfig
 from kernelwright.search.reading import failure, is_kernel, within, works
@@ -52,6 +52,8 @@ class ReGraphConfig(WalkConfig):
     """Whether writers are shown the edge's example; `false` is the ablation."""
     weights: bool = True
     """Whether what earlier runs learned of the edges leads the way."""
+    repairs: int = Field(default=2, ge=0)
+    """How often a model may repair what a step has broken, before the walk goes on."""
     seed: int = 0
 
     def expected_calls(self, proposals: int) -> tuple[ExpectedCalls, ...]:
@@ -87,13 +89,17 @@ class ReGraph(Strategy):
         self._asked = 0
         self._waiting: list[Rollout] = []
         """Rollouts whose last step was judged and which go on."""
+        self._broken: list[tuple[Rollout, Attempt]] = []
+        """Rollouts whose last step made a wrong kernel that is to be repaired."""
+        self._word: dict[int, str] = {}
+        """By attempt, what the loop said of it."""
         self._made: list[tuple[Attempt, Feedback]] = []
         self._exhausted = False
         self.best: Attempt | None = None
         self.best_speedup = 1.0
         self._best_way: tuple[str, ...] = ()
         """Edges that led to it."""
-        self._leads = config.weights and config.navigator == "mcgs"
+        self._follow_best = config.weights and config.navigator == "mcgs"
         """Whether the next rollout follows what led earlier runs to their best."""
         self.said: list[str] = []
         """The loop's feedback, in order."""
@@ -106,58 +112,55 @@ class ReGraph(Strategy):
         if room < 1 or self.finished():
             return []
         if self._root is None:
-            return [] if self._asked else [self._first()]
-        rollout = self._next_to_judge()
+            first = [] if self._asked else [ProposalRequest(number=0, intent="seed", role=CODER)]
+            self._asked += len(first)
+            return first
+        broken = self._broken.pop(0) if self._broken else None
+        rollout = broken[0] if broken else self._next_to_judge()
         if rollout is None:
             self._exhausted = not self._flight
             return []
-        request = self._request(rollout)
+        request = self._repair(*broken) if broken else self._request(rollout)
         self._flight[request.number] = rollout
         self._asked += 1
         return [request]
-
-    def _first(self) -> ProposalRequest:
-        self._asked += 1
-        return ProposalRequest(number=0, intent="seed", role=CODER)
 
     def _next_to_judge(self) -> Rollout | None:
         """A rollout that stands before a step which nobody has judged; what is known is walked without asking."""
         assert self._root is not None
         for _ in range(FRUITLESS):
-            rollout = self._waiting.pop(0) if self._waiting else self._fresh(self._root)
-            if self._advanced(rollout):
+            rollout = self._waiting.pop(0) if self._waiting else Rollout(self._root, self._follow_best)
+            self._follow_best = False
+            if self._advance(rollout):
                 return rollout
         return None
 
-    def _fresh(self, root: State) -> Rollout:
-        rollout = Rollout(root)
-        rollout.led, self._leads = self._leads, False
-        return rollout
-
-    def _led(self, rollout: Rollout) -> Action | None:
+    def _follow(self, rollout: Rollout) -> Action | None:
         """The way that led most runs to their best, for the rollout that begins a run; None: there is none.
 
         Gone at once where what its steps make is known before it is written: none of them is worth an evaluation alone.
         """
-        if not rollout.led:
+        if not rollout.follows_best:
             return None
-        leap = self._walk.leap(rollout.at, self._most_led, self._config.steps) if not rollout.path else None
-        action = leap or self._most_led(rollout.at)
-        rollout.led = action is not None
+        leap = self._walk.leap(rollout.at, self._best_known, self._config.steps) if not rollout.path else None
+        action = leap or self._best_known(rollout.at)
+        rollout.follows_best = action is not None
         return action
 
-    def _most_led(self, state: State) -> Action | None:
-        ways = [action for action in state.actions if action.open and self.weights.led(action.edge)]
-        return max(ways, key=lambda action: self.weights.led(action.edge), default=None)
+    def _best_known(self, state: State) -> Action | None:
+        ways = [action for action in state.actions if action.open and self.weights.best_runs(action.edge)]
+        return max(ways, key=lambda action: self.weights.best_runs(action.edge), default=None)
 
-    def _advanced(self, rollout: Rollout) -> bool:
+    def _advance(self, rollout: Rollout) -> bool:
         """Walk on to a step that must be judged; False: the rollout is over before one."""
         while len(rollout.path) < self._config.steps:
-            action = self._led(rollout) or self._navigator.choose(rollout, self._prior)
+            action = self._follow(rollout) or self._navigator.choose(rollout, self._prior)
             if action is None:
                 break
             rollout.take(action)
-            known = action.child or self._known(rollout.at, action)
+            # A step's result may have been judged on another way.
+            same = self._walk.codes.get(action.result or "")
+            known = action.child or (self._walk.enter(action.technique, same) if same is not None else None)
             if known is None:
                 self._walk.begin(action)
                 rollout.judged = True
@@ -167,14 +170,9 @@ class ReGraph(Strategy):
         self._back_propagate(rollout)
         return False
 
-    def _known(self, state: State, action: Action) -> State | None:
-        """Where a step leads whose result was judged on another way."""
-        same = self._walk.codes.get(action.result or "")
-        return self._walk.enter(action.technique, same) if same is not None else None
-
     def _request(self, rollout: Rollout) -> ProposalRequest:
         action, state = rollout.path[-1][1], rollout.at
-        chosen = self._navigator.offered(rollout)[:OFFERED] or [action]
+        chosen = self._navigator.offer(rollout)[:OFFERED] or [action]
         several = len(chosen) > 1
         return ProposalRequest(
             number=self._asked,
@@ -182,8 +180,21 @@ class ReGraph(Strategy):
             parents=() if state.attempt is None else (state.attempt,),
             hint="" if several else action.technique,
             role=CODER,
+            order=self._word.get(state.attempt, "") if state.attempt is not None else "",
             adviser=NAVIGATOR if several else "",
             steps=tuple(one.step for one in chosen if one.step is not None),
+        )
+
+    def _repair(self, rollout: Rollout, attempt: Attempt) -> ProposalRequest:
+        """What the step has broken, once more."""
+        rollout.repairs += 1
+        return ProposalRequest(
+            number=self._asked,
+            intent="repair",
+            parents=(attempt.number,),
+            hint=rollout.path[-1][1].technique,
+            role=CODER,
+            order=self._word.get(attempt.number, ""),
         )
 
     # --- the update: what the referee said of it ------------------------------------------------------------------
@@ -200,18 +211,22 @@ class ReGraph(Strategy):
             self._begin(made)
             return
         asked = rollout.path[-1][1]
-        action = self._navigator.taken(rollout, made[0][0].proposal.technique if made else "")
+        action = self._navigator.correct(rollout, made[0][0].proposal.technique if made else "")
         found = made[0] if made and is_kernel(made[0][0]) else None
         if found is not None:
             self._say(found[0])
             if self.best is found[0]:
-                self._best_way = tuple(edge for _, taken in rollout.path for edge in taken.edges)
+                self._best_way = tuple(edge for _, step in rollout.path for edge in step.edges)
         wrong = found is None or not works(found[0])
+        if found is not None and wrong and self._scope.writer == "model" and rollout.repairs < self._config.repairs:
+            rollout.path[-1] = (rollout.path[-1][0], action)
+            self._broken.append((rollout, found[0]))
+            return
         self._walk.end(asked, failed=False)
         self._walk.end(action, failed=wrong)
         if found is None or wrong:
             rollout.fail(found[1].reward if found else -1.0)
-            self.weights.failed(action.edge)
+            self.weights.add_failure(action.edge)
             self._back_propagate(rollout)
             return
         action.child = self._walk.enter(action.technique, _state(action.technique, *found))
@@ -242,12 +257,13 @@ class ReGraph(Strategy):
             self.said.append(f"SUCCESS: New best kernel found (Speedup: {gained:.2f})")
         else:
             self.said.append(f"MINOR: correct but slower/same speed (Speedup: {gained:.2f})")
+        self._word[attempt.number] = self.said[-1]
 
     def _back_propagate(self, rollout: Rollout) -> None:
         self._navigator.back_propagate(rollout)
         for state, action in rollout.path if rollout.judged else ():
             # Of a leap only the first edge leads on from a kernel whose time is known.
-            self.weights.learned(action.edges[0], rollout.best_speedup / max(state.speedup, 1e-9))
+            self.weights.add_gain(action.edges[0], rollout.best_speedup / max(state.speedup, 1e-9))
 
     def _prior(self, action: Action, state: State) -> float | None:
         """What earlier runs promise of a step, or else the graph's examples, as a reward; None where nothing is known."""
@@ -261,7 +277,14 @@ class ReGraph(Strategy):
         """The target is met, or every way that the graph offers was gone."""
         if within(self.best, self._limits.target_us):
             return f"{self._words()} The target is met."
-        return f"{self._words()} The graph offers no other way." if self._exhausted else None
+        if not self._exhausted:
+            return None
+        return f"{self._words()} The graph offers no other way{self._further()}."
+
+    def _further(self) -> str:
+        """Who may find a way where the graph alone has found none."""
+        alone = self.best is None and self._config.navigator != "llm"
+        return "; a model may find one: --strategy regraph:llm --model PROVIDER:NAME" if alone else ""
 
     def _words(self) -> str:
         if self.best is None:

@@ -38,31 +38,30 @@ BASELINE = DirectConfig().name
 """What a comparison of strategies with language models adds: answers without any feedback."""
 
 
-def _chosen(given: object) -> object:
+def _validate(given: object) -> object:
     """The configuration that a setting's `name` says."""
     if not isinstance(given, Mapping):
         return given
-    config = _found(str(given.get("name")))
+    config = _find(str(given.get("name")))
     if config is None:
         raise ValueError(f"name must be one of {', '.join(_names())}")
     return config.model_validate(given)
 
 
-def _found(name: str) -> type[StrategyConfig] | None:
+def _find(name: str) -> type[StrategyConfig] | None:
+    def is_config(part: object) -> bool:
+        return isinstance(part, type) and issubclass(part, StrategyConfig)
+
     if name in STRATEGIES:
         return STRATEGIES[name]
-    return cast("type[StrategyConfig] | None", load_plugin("strategies", name, _is_config))
-
-
-def _is_config(part: object) -> bool:
-    return isinstance(part, type) and issubclass(part, StrategyConfig)
+    return cast("type[StrategyConfig] | None", load_plugin("strategies", name, is_config))
 
 
 def _names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*STRATEGIES, *plugin_names("strategies"))))
 
 
-AnyStrategy = Annotated[SerializeAsAny[StrategyConfig], BeforeValidator(_chosen)]
+AnyStrategy = Annotated[SerializeAsAny[StrategyConfig], BeforeValidator(_validate)]
 """A field for the configuration of any strategy; `name` says which."""
 
 
@@ -73,11 +72,11 @@ def listed() -> tuple[str, ...]:
 
 def spellings() -> tuple[str, ...]:
     """Every built-in name, with each of its variants where it has any, as a command line spells them."""
-    return tuple(f"{name}:{v}" if v else name for name, config in STRATEGIES.items() for v in _variants(config))
-
-
-def _variants(config: type[StrategyConfig]) -> tuple[str, ...]:
-    return get_args(config.model_fields[config.variant].annotation) if config.variant else ("",)
+    variants = {
+        name: get_args(config.model_fields[config.variant].annotation) if config.variant else ("",)
+        for name, config in STRATEGIES.items()
+    }
+    return tuple(f"{name}:{v}" if v else name for name, several in variants.items() for v in several)
 
 
 def strategy_of(text: str) -> type[StrategyConfig]:
@@ -87,7 +86,7 @@ def strategy_of(text: str) -> type[StrategyConfig]:
         UsageError: there is no such strategy.
     """
     name = text.partition(":")[0]
-    config = _found(name)
+    config = _find(name)
     if config is None:
         raise UsageError(f"strategy {name!r} must be one of {', '.join(_names())}")
     return config

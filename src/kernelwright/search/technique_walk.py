@@ -5,15 +5,17 @@ end in one state; the same code under another technique is judged once all the s
 known before it is written where an example's change fits, so that a transposition costs no evaluation.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
+from kernelwright.nests.rewritings import REWRITINGS, WRITTEN, Rewritten, rewritten
 from kernelwright.records.attempt import WorkedStep
-from kernelwright.records.rewrite import rewritten
-from kernelwright.records.technique_graph import START, Edge, GraphScope, StepExample, code_id
+from kernelwright.records.technique import START, Edge, GraphScope, StepExample, apply_step, code_id
 
 WRONG = frozenset({"refused", "build_failed", "crashed", "timed_out", "incorrect", "suspect"})
+_KERNEL = re.compile(r"__global__|extern \"C\" void kernel\(|@triton\.jit")
 TRIES = 3
 """Of a step whose example fits: a model that errs once may get it right."""
 Key = tuple[str, str]
@@ -112,7 +114,7 @@ class Walk:
         """
         at, taken = state, list[Action]()
         while len(taken) < most and (action := choose(at)) is not None:
-            made = rewritten(action.step, at.code, self._scope.sizes) if action.step and action.result else None
+            made = apply_step(action.step, at.code, self._scope.sizes) if action.step and action.result else None
             if made is None:
                 break
             taken.append(action)
@@ -155,19 +157,10 @@ class Walk:
     def _actions(self, state: State) -> Iterator[Action]:
         """All successors at once, in the graph's order."""
         scope = self._scope
-        about = (
-            scope.kind,
-            scope.language,
-            scope.family,
-            scope.device,
-            scope.writer,
-            *scope.sizes.items(),
-            scope.authored,
-        )
-        key = (*about, self._with_examples, *state.key)
+        about = (scope.kind, scope.language, scope.family, scope.device, scope.writer, *scope.sizes.items())
+        key = (*about, scope.authored, self._with_examples, *state.key)
         if key not in scope.graph.walked:
-            found = (self._action(edge, state.code) for edge in scope.graph.out(state.technique))
-            scope.graph.walked[key] = tuple(a for a in found if a is not None and a.result != code_id(state.code))
+            scope.graph.walked[key] = tuple(a for a in self._found(state) if a.result != code_id(state.code))
         for known in cast("tuple[Action, ...]", scope.graph.walked[key]):
             action = Action(known.edge, known.technique, known.step, known.result, fits=known.fits)
             if action.result is not None:
@@ -175,27 +168,74 @@ class Walk:
                 action.failed, action.pending = action.result in self._wrong, action.result in self._judging
             yield action
 
+    def _found(self, state: State) -> Iterator[Action]:
+        """What examples and rewritings make of a code, the graph's edges first."""
+        scope, rewritten = self._scope, {one.technique: one for one in self._rewritten(state.code)}
+        for edge in scope.graph.out(state.technique):
+            action = self._action(edge, state.code)
+            if action is not None and (action.result is not None or edge.target not in rewritten):
+                rewritten.pop(edge.target, None)
+                yield action
+        if not rewritten and scope.writer == "model" and state.technique == START and scope.spec is not None:
+            for port in (known for known in REWRITINGS if known.port and scope.kind in known.kinds):
+                card = self._by_card(port.technique, port.think)
+                yield Action(f"{START}>{port.technique}", port.technique, card, None)
+        for one in rewritten.values():
+            step = self._rewriting(state, one)
+            result = None if self._scope.writer == "model" else code_id(one.code)
+            yield Action(f"{state.technique}>{one.technique}", one.technique, step, result, fits=True)
+
+    def _rewritten(self, code: str) -> Iterator[Rewritten]:
+        scope = self._scope
+        meant = scope.spec is not None and scope.writer != "author" and scope.language == WRITTEN.get(scope.kind)
+        return rewritten(scope.root, scope.spec, scope.kind, code) if meant and scope.spec else iter(())
+
+    def _rewriting(self, state: State, one: Rewritten) -> WorkedStep:
+        """A rewriting as a worked step: the code at hand, what becomes of it, and what the technique gained after this one."""
+        scope, edge = self._scope, self._scope.graph.by_key.get(f"{state.technique}>{one.technique}")
+        gains = sorted(g.median for e in (edge.examples if edge else ()) if (g := e.gain_on(scope.device)))
+        effect = (
+            f"{gains[len(gains) // 2]:.2f} times as fast in the median of {len(gains)} measured steps on {scope.device}"
+            if gains
+            else ""
+        )
+        return WorkedStep(
+            technique=one.technique, think=one.think, language=scope.language, before=state.code, after=one.code,
+            sizes=scope.sizes, effect=effect,
+        )  # fmt: skip
+
     def _action(self, edge: Edge, code: str) -> Action | None:
         scope = self._scope
         if scope.writer == "author":
             return Action(edge.key, edge.target, None, None) if edge.target in scope.authored else None
-        suited = sorted(filter(self._suits, (*edge.examples, *edge.counter)), key=self._rank)
+        known = (*edge.examples, *edge.counter)
+        suited = sorted((e for e in known if self._suits(edge, e)), key=self._rank)
         for example in suited if self._with_examples else ():
             step = self._worked(edge, example)
-            made = rewritten(step, code, scope.sizes)
+            made = apply_step(step, code, scope.sizes)
             if made is not None:
                 return Action(
                     edge.key, edge.target, step, None if scope.writer == "model" else code_id(made), fits=True
                 )
-        if scope.writer == "model" and suited:
+        if scope.writer != "model":
+            return None
+        if suited:
             return Action(edge.key, edge.target, self._worked(edge, suited[0]) if self._with_examples else None, None)
-        return None
+        written = any((e.kind, e.language) == (scope.kind, scope.language) for e in edge.examples)
+        step = self._by_card(edge.target, "")
+        return Action(edge.key, edge.target, step, None) if written and edge.source != START else None
 
-    def _suits(self, example: StepExample) -> bool:
+    def _by_card(self, technique: str, think: str) -> WorkedStep:
+        """A step that nobody has worked out on kindred code: the writer has the technique's card."""
+        return WorkedStep(technique=technique, think=think, language=self._scope.language, before="", after="")
+
+    def _suits(self, edge: Edge, example: StepExample) -> bool:
         scope = self._scope
         alike = scope.writer != "model" or not scope.family or example.family in ("", scope.family)
         fits = (example.kind, example.language) == (scope.kind, scope.language)
-        return fits and alike and example.outcome not in WRONG
+        # A card's example begins with a kernel: no step from serial code.
+        ported = edge.source != START or scope.spec is None or not _KERNEL.search(scope.graph.codes[example.before])
+        return fits and ported and alike and example.outcome not in WRONG
 
     def _rank(self, example: StepExample) -> tuple[bool, float, str]:
         gain = example.gain_on(self._scope.device)

@@ -16,8 +16,7 @@ from kernelwright.records.evaluation import is_right
 from kernelwright.records.feedback import Feedback
 from kernelwright.search.independent import Seeds
 from kernelwright.search.reading import failure, is_kernel, runtime, with_distinct, within, works
-from kernelwright.search.rounds import Serial
-from kernelwright.search.strategy import CODER, ExpectedCalls, Limits, Strategy, StrategyConfig
+from kernelwright.search.strategy import CODER, ExpectedCalls, Limits, Serial, Strategy, StrategyConfig
 
 AGENT = "agent"
 REFLECTOR = "reflector"
@@ -194,31 +193,30 @@ class Reflective(Trials):
 
     def _next(self, number: int) -> ProposalRequest:
         if self._failed is not None:
-            tries = f"Debugging attempt {self._debugged + 1} of {self._config.debug_limit}"
-            hint = f"{tries}: {failure(self._failed)}"
+            order, hint = (
+                f"Debugging attempt {self._debugged + 1} of {self._config.debug_limit}:",
+                failure(self._failed),
+            )
             parents: tuple[int, ...] = (self._failed.number,)
-            return ProposalRequest(number=number, intent="repair", parents=parents, hint=hint, adviser=REFLECTOR)
+            return ProposalRequest(
+                number=number, intent="repair", parents=parents, order=order, hint=hint, adviser=REFLECTOR
+            )
         if not self._ancestors:
             return ProposalRequest(number=number, intent="seed")
         best, *others = self._ancestors
         parents = (best.number, *(a.number for a in reversed(others)))
-        hint = f"Best so far: {runtime(best)}. Find a better strategy."
-        return ProposalRequest(number=number, intent="improve", parents=parents, hint=hint, look_up=True)
+        order = f"Best so far: {runtime(best)}. Find a better strategy."
+        return ProposalRequest(number=number, intent="improve", parents=parents, order=order, look_up=True)
 
     def _learn(self, proposal_request: ProposalRequest, made: Sequence[Attempt]) -> None:
         super()._learn(proposal_request, made)
         self._debugged += proposal_request.intent == "repair"
         for attempt in filter(is_kernel, made):
-            self._place(attempt)
+            self._failed = None if works(attempt) else attempt
+            if works(attempt):
+                self._ancestors = with_distinct(self._ancestors, attempt, self._config.ancestors)
         if self._failed is None or self._debugged >= self._config.debug_limit:
             self._failed, self._debugged = None, 0
-
-    def _place(self, attempt: Attempt) -> None:
-        if not works(attempt):
-            self._failed = attempt
-            return
-        self._failed = None
-        self._ancestors = with_distinct(self._ancestors, attempt, self._config.ancestors)
 
 
 class Evolutionary(Trials):
@@ -250,15 +248,17 @@ class Evolutionary(Trials):
         others = [a for a in people if a is not parent]
         beside = draw.sample(others, min(self._config.inspirations, len(others)))
         inspirations = sorted(beside, key=people.index)
-        place = f"This kernel is number {people.index(parent) + 1} of {len(people)}: {runtime(parent)}."
-        hint = f"{self._fate()} {place} Best so far: {runtime(people[0])}. Evolve it."
+        # What became of the last child, if it failed: its parents' feedback cannot say.
         failed = [self._last] if self._last is not None and not works(self._last) else []
+        hints = [f"The last child failed: {failure(child)}." for child in failed]
+        order = (
+            f"This kernel is number {people.index(parent) + 1} of {len(people)}: {runtime(parent)}. "
+            f"Best so far: {runtime(people[0])}. Evolve it."
+        )
         parents = (parent.number, *(a.number for a in (*inspirations, *failed)))
-        return ProposalRequest(number=number, intent="improve", parents=parents, hint=hint.strip(), look_up=True)
-
-    def _fate(self) -> str:
-        """What became of the last child, if it failed: its parents' feedback cannot say."""
-        return f"The last child failed: {failure(self._last)}." if self._last and not works(self._last) else ""
+        return ProposalRequest(
+            number=number, intent="improve", parents=parents, order=order, hint=" ".join(hints), look_up=True
+        )
 
     def _learn(self, proposal_request: ProposalRequest, made: Sequence[Attempt]) -> None:
         super()._learn(proposal_request, made)

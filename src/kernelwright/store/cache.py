@@ -6,25 +6,29 @@ causes them, and repeating one costs little compared with calling a good kernel 
 the key and ensures that it is a search that asks. A trainer's cache is a file of its own that keeps time limits and doubtful
 times too: its workers share a GPU with it and one another, so that hardly a time has no neighbours.
 
+A row is sealed by this user's secret together with the row before it. One that is not what was written, or that lacks the row
+before it, makes the whole file one that is not believed. Rows of another secret are as good as not there, and so are those of
+another judge: versions of this program that share a file do not take over each other's verdicts.
+
 Many processes may read and write at once; a write that is killed half-way never happened (SQLite's WAL). A file that is
 full, corrupt or not writable is a trouble to report, never an error: its contents are judged again. Not covered: a
 cache directory on a network file system, where SQLite's locks may not work.
 """
 
-import hashlib
-import os
+import json
 import sqlite3
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache as computed_once
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from kernelwright.errors import StoreError
+from kernelwright.pages import cache_folder
 from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import EVALUATION, Evaluation, Measured
@@ -32,6 +36,7 @@ from kernelwright.records.measure import Timing
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
+from kernelwright.store.secret import NOBODY_S, OTHERS_WRITE, make_secret, must_be_own
 
 KEPT = ("measured", "verified", "compiled", "incorrect", "build_failed", "refused")
 """Outcomes that a later run may take over."""
@@ -40,9 +45,27 @@ DOUBTFUL = (*KEPT, "timed_out")
 MOST_BYTES = 512 << 20
 """The largest size of the file; beyond it the oldest tenth of the rows goes."""
 BUSY_MS = 5000
-_JUDGES = ("evaluate", "records")
-"""Packages whose code decides verdicts."""
-_TABLE = "CREATE TABLE IF NOT EXISTS evaluations (key TEXT PRIMARY KEY, run TEXT NOT NULL, body TEXT NOT NULL) STRICT"
+_JUDGES = (
+    "evaluate",
+    "records",
+    "tasks",
+    "nests",
+    "knowledge",
+    "export",
+    "devices.py",
+    "languages.py",
+    "calltree.py",
+    "tracing.py",
+)
+"""What decides verdicts: code, and the facts that it asks for."""
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS evaluations (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE,"
+    " run TEXT NOT NULL, body TEXT NOT NULL, before TEXT NOT NULL, seal TEXT NOT NULL) STRICT"
+)
+_FIND = (
+    "SELECT number, run, body, before, seal, (SELECT seal FROM evaluations AS e WHERE e.number = o.number - 1)"
+    " FROM evaluations AS o WHERE key = ?"
+)
 
 
 class Kept(NamedTuple):
@@ -53,9 +76,8 @@ class Kept(NamedTuple):
 
 
 def cache_file(of: str = "evaluations") -> Path:
-    """Where this user's cache is, or `of` trainers: below XDG_CACHE_HOME, or ~/.cache."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "kernelwright" / f"{of}-1.sqlite"
+    """Where this user's cache is, or `of` trainers."""
+    return cache_folder() / f"{of}-2.sqlite"
 
 
 class EvaluationCache:
@@ -71,9 +93,12 @@ class EvaluationCache:
         self.file, self._doubtful = file, doubtful
         self.trouble: str | None = None
         self._connection: sqlite3.Connection | None = None
+        self._secret = NOBODY_S
         try:
-            self._connection = _opened(file)
-        except (sqlite3.Error, OSError) as error:
+            self._secret = make_secret()
+            self._connection = _open(file)
+            _must_be_whole(self._connection)
+        except (sqlite3.Error, OSError, StoreError) as error:
             self._give_up("opened", error)
 
     def find(self, key: str) -> Kept | None:
@@ -81,12 +106,22 @@ class EvaluationCache:
         if self._connection is None:
             return None
         try:
-            query = "SELECT run, body FROM evaluations WHERE key = ?"
-            row = self._connection.execute(query, (_salted(key),)).fetchone()
-        except sqlite3.Error as error:
+            row = self._connection.execute(_FIND, (self._row_key(key),)).fetchone()
+            if row is None:
+                return None
+            number, run, body, before, seal, left = row
+            if seal != self._seal(before, self._row_key(key), run, body) or left not in (None, before):
+                raise StoreError(f"row {number} is not what was written")
+        except (sqlite3.Error, StoreError) as error:
             self._give_up("read", error)
             return None
-        return _read(row, self._kinds) if row is not None else None
+        return _read((run, body), self._kinds)
+
+    def _row_key(self, key: str) -> str:
+        return identity("cached", {"key": key, "judge": judge_digest(), "secret": self._secret.id})
+
+    def _seal(self, *fields: str) -> str:
+        return self._secret.seal(json.dumps(fields))
 
     @property
     def _kinds(self) -> tuple[str, ...]:
@@ -96,13 +131,16 @@ class EvaluationCache:
         """Keep an evaluation for later runs, if it is of a kind that may be kept; the first one stays."""
         if self._connection is None or not self._may_be_kept(evaluation):
             return
-        body = EVALUATION.dump_json(evaluation).decode()
+        row = self._row_key(key), run, EVALUATION.dump_json(evaluation).decode()
         try:
             with self._connection:
-                self._connection.execute(
-                    "INSERT OR IGNORE INTO evaluations VALUES (?, ?, ?)", (_salted(key), run, body)
-                )
-                self._make_room()
+                self._connection.execute("BEGIN IMMEDIATE")
+                if self._connection.execute("SELECT 1 FROM evaluations WHERE key = ?", row[:1]).fetchone() is None:
+                    newest = "SELECT seal FROM evaluations ORDER BY number DESC LIMIT 1"
+                    (before,) = self._connection.execute(newest).fetchone() or ("",)
+                    insert = "INSERT INTO evaluations VALUES (NULL, ?, ?, ?, ?, ?)"
+                    self._connection.execute(insert, (*row, before, self._seal(before, *row)))
+                    self._make_room()
         except sqlite3.Error as error:
             self._give_up("written", error)
 
@@ -126,7 +164,7 @@ class EvaluationCache:
         )
         if (pages - free) * size > MOST_BYTES:
             self._connection.execute(
-                "DELETE FROM evaluations WHERE rowid IN (SELECT rowid FROM evaluations ORDER BY rowid "
+                "DELETE FROM evaluations WHERE number IN (SELECT number FROM evaluations ORDER BY number "
                 "LIMIT 1 + (SELECT COUNT(*) FROM evaluations) / 10)"
             )
 
@@ -142,11 +180,12 @@ def _is_doubtful(timing: Timing) -> bool:
     return any(v.speedup.blurred for v in timing.versus) or (timing.load is not None and timing.load.busy)
 
 
-def _opened(file: Path) -> sqlite3.Connection:
+def _open(file: Path) -> sqlite3.Connection:
     file.parent.mkdir(parents=True, exist_ok=True)
     if not file.exists():
         # Nobody else may put verdicts there.
-        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+        file.touch(0o600)
+    must_be_own(file, OTHERS_WRITE)
     connection = sqlite3.connect(file, timeout=BUSY_MS / 1000)
     try:
         _use_wal(connection)
@@ -173,6 +212,14 @@ def _use_wal(connection: sqlite3.Connection) -> None:
         time.sleep(0.01)
 
 
+def _must_be_whole(connection: sqlite3.Connection) -> None:
+    """Only the oldest rows may be gone."""
+    query = "SELECT COUNT(*), MAX(number) - MIN(number) + 1, MAX(number), (SELECT seq FROM sqlite_sequence) FROM evaluations"
+    rows, numbers, newest, last = connection.execute(query).fetchone()
+    if rows and (rows, newest) != (numbers, last):
+        raise StoreError("rows were taken out of it")
+
+
 def _read(row: tuple[str, str], kinds: Sequence[str]) -> Kept | None:
     run, body = row
     try:
@@ -183,31 +230,20 @@ def _read(row: tuple[str, str], kinds: Sequence[str]) -> Kept | None:
     return Kept(run, found) if found.outcome in kinds and not found.disabled else None
 
 
-def _salted(key: str) -> str:
-    return identity("cached", {"key": key, "judge": judge_digest()})
-
-
 @computed_once
-def judge_digest() -> str:
-    """Hash of the code that judges: a changed referee does not take over what another one found."""
-    digest = hashlib.sha256()
-    for package in _JUDGES:
-        for name, text in sorted(_sources(files("kernelwright") / package)):
-            digest.update(f"{package}/{name} {len(text)}\n".encode() + text)
-    return digest.hexdigest()[:16]
+def judge_digest(parts: tuple[str, ...] = _JUDGES) -> str:
+    """Hash of the code that judges: a changed referee does not take over what another one found. Or of other `parts`."""
+    package = Path(str(files("kernelwright")))
+    found = [
+        file
+        for part in parts
+        for file in ((package / part).rglob("*") if (package / part).is_dir() else [package / part])
+    ]
+    sources = [file for file in found if file.suffix in (".py", ".toml") and "cards" not in file.parts]
+    return identity("judge", {file.relative_to(package).as_posix(): file.read_text("utf-8") for file in sources})
 
 
-def _sources(folder: Traversable) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            found += [(f"{entry.name}/{name}", text) for name, text in _sources(entry)]
-        elif entry.name.endswith(".py"):
-            found.append((entry.name, entry.read_bytes()))
-    return found
-
-
-def confined(key: str, environment: Environment) -> str:
+def isolation_key(key: str, environment: Environment) -> str:
     """A key in the cache: what a weaker sandbox let pass is not taken over by a stronger one."""
     return f"{key} {' '.join(sorted(environment.isolation))}"
 

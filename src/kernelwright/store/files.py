@@ -24,20 +24,35 @@ from kernelwright.errors import StoreError
 from kernelwright.records.base import Record
 
 
-def write_whole(file: Path, text: str) -> Path:
+def write_whole(file: Path, text: str, *, follow: bool = True) -> Path:
     """Write the text beside its place, as UTF-8, and rename it; returns the file.
+
+    `follow` is for a file that a person named. In a folder that may come from somebody else, a link is replaced.
 
     Raises:
         StoreError: it cannot be written; what was there is still there.
     """
     try:
-        if file.is_symlink() or (file.exists() and not file.is_file()):
+        if follow and (file.is_symlink() or (file.exists() and not file.is_file())):
             file.write_text(text, encoding="utf-8")
         else:
             _replace(file, text)
     except OSError as error:
         raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
     return file
+
+
+def make_folder(folder: Path, fix: str) -> Path:
+    """Make a folder and those above it, where they are not there; returns it.
+
+    Raises:
+        StoreError: it cannot be made; `fix` says what to do then.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be made ({error.strerror}): {fix}") from None
+    return folder
 
 
 def must_be_writable(file: Path, flag: str) -> None:
@@ -128,7 +143,7 @@ def open_lines(kind: type[R], file: Path) -> Iterator[Lines[R]]:
         StoreError: it cannot be opened, or another process is writing to it.
     """
     try:
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     except OSError as error:
         raise StoreError(f"{file} cannot be written ({error.strerror}): check the path and the disk") from None
     try:

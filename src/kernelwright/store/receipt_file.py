@@ -15,6 +15,7 @@ from kernelwright.records.base import complaint
 from kernelwright.records.policy import Policy
 from kernelwright.records.receipt import RECEIPT_VERSION, Receipt, content_hash
 from kernelwright.store.files import write_whole
+from kernelwright.store.secret import find_secret
 
 LIMIT_BYTES = 16 << 20
 """The largest file that is read; a final's receipt has about 50 kB."""
@@ -28,13 +29,13 @@ MOST: dict[str, float] = {
 """The largest options of a policy that a stranger may ask this machine to judge under."""
 
 
-def write_receipt(receipt: Receipt, file: Path) -> Path:
-    """Write it so that a reader never sees half of it.
+def write_receipt(receipt: Receipt, file: Path, *, follow: bool = True) -> Path:
+    """Write it so that a reader never sees half of it; `follow` as in `write_whole`.
 
     Raises:
         StoreError: the file cannot be written.
     """
-    return write_whole(file, receipt.model_dump_json(indent=1) + "\n")
+    return write_whole(file, receipt.model_dump_json(indent=1) + "\n", follow=follow)
 
 
 def read_receipt(file: Path) -> Receipt:
@@ -52,14 +53,27 @@ def read_receipt(file: Path) -> Receipt:
             f"{str(file)!r} is a receipt of version {version!r}, and this version of kernelwright reads version "
             f"{RECEIPT_VERSION}: use the version of kernelwright that wrote it"
         )
-    if document.get("hash") != content_hash(document):
+    if document.get("hash") != content_hash(document) or _forged(document):
         raise ReceiptError(
-            f"receipt {str(file)!r} was changed after it was written: its content does not match its hash. "
+            f"receipt {str(file)!r} was changed after it was written: its content does not match its hash or its seal. "
             "Get the original; what this one says was not measured"
         )
     receipt = _parsed(document, file)
     _must_be_modest(receipt, file)
     return receipt
+
+
+def is_proved(receipt: Receipt) -> bool:
+    """Whether this user's own seal stands on a receipt that was read: nobody else wrote what it says."""
+    secret = find_secret()
+    return secret is not None and receipt.seal.startswith(f"{secret.id}:")
+
+
+def _forged(document: dict[str, JsonValue]) -> bool:
+    """Whether it bears this user's seal, and the seal is of something else."""
+    secret, said = find_secret(), str(document.get("seal", ""))
+    mine = secret is not None and said.startswith(f"{secret.id}:")
+    return secret is not None and mine and said != secret.seal(content_hash(document | {"seal": ""}))
 
 
 def _text(file: Path) -> str:

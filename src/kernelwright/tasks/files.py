@@ -40,6 +40,25 @@ def read_text(path: Path, what: str) -> str:
         raise TaskError(f"{what} {str(path)!r} cannot be read ({error.strerror}): check its permissions") from None
 
 
+def read_within(folder: Path, file: Path, what: str) -> str:
+    """The text of a file that a text from outside names, or that lies in a folder from outside.
+
+    Raises:
+        TaskError: it is not in the folder, or is a link that leads out of it; or as `read_text`.
+    """
+    if not is_within(folder, file):
+        raise TaskError(f"{what} {str(file)[:200]!r}, which is not in its folder: put it beside the task")
+    return read_text(file, what)
+
+
+def is_within(folder: Path, file: Path) -> bool:
+    """Whether a file is in a folder, wherever links lead."""
+    try:
+        return file.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):
+        return False
+
+
 _MARK = "@"
 
 

@@ -1,4 +1,4 @@
-"""Reads a kernel that a person or a model wrote, from a file or a text. Nothing is run.
+"""Reads a kernel that a person or a model wrote, from a file or a text, and the names that it defines. Nothing is run.
 
 The language follows from the ending and the text (`languages.py`). In C++ the entry is the `extern "C"` definition.
 
@@ -8,6 +8,7 @@ stay text, because shapes and devices are unknown here. Other texts declare in c
 stands that a source leaves open.
 """
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -18,7 +19,6 @@ from pydantic import ValidationError
 from kernelwright.errors import TaskError, UsageError
 from kernelwright.languages import (
     COMMENTS,
-    Declarations,
     Language,
     language,
     language_of,
@@ -28,11 +28,10 @@ from kernelwright.languages import (
     plan_in,
     suffixes,
 )
-from kernelwright.records.base import complaint
+from kernelwright.records.base import first_fault
 from kernelwright.records.candidate import Candidate, Recipe, RecipeConstant, RecipeLaunch, RecipeWorkspace, Tunable
 from kernelwright.tasks.files import read_text
 from kernelwright.tasks.launch_function import read_launch
-from kernelwright.tasks.module_names import made
 
 _DEFINE = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+\(?(-?\d+)\)?[ \t]*$"
@@ -54,7 +53,7 @@ class PlanText(NamedTuple):
     flags: tuple[str, ...]
 
 
-def read_plan(source: str) -> PlanText:
+def read_plan(source: str, written: Language) -> PlanText:
     """The launch plan in a source.
 
     Raises:
@@ -62,7 +61,7 @@ def read_plan(source: str) -> PlanText:
     """
     text = plan_in(source)
     if text is None and launches(source):
-        return _read_launch(source)
+        return _read_launch(source, written)
     if text is None:
         raise UsageError(
             "the file has no launch plan: say how its kernels are launched, in a function `void launch(…)` or in a comment "
@@ -79,19 +78,14 @@ def read_plan(source: str) -> PlanText:
             _recipe(table, source, {t.name for t in tunables}), tunables, _texts("flags", table.get("flags", []))
         )
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"the launch plan's {place} is not as it must be: {complaint(first)}") from None
+        place, fault = first_fault(error)
+        raise UsageError(f"the launch plan's {place} is not as it must be: {fault}") from None
 
 
-def _read_launch(source: str) -> PlanText:
-    """The plan that a function `launch` is, with what comments declare as in C++."""
-    declares = language("cpp").declares
-    assert declares is not None
-    tunables = _open_constants(source, declares)
-    recipe = read_launch(source, _macros(source), {tunable.name for tunable in tunables})
-    flags = re.search(_FLAGS.format(declares.comment), source)
-    return PlanText(recipe, tunables, tuple(flags[1].split()) if flags else ())
+def _read_launch(source: str, written: Language) -> PlanText:
+    """The plan that a function `launch` is, with what comments declare."""
+    tunables, flags = _declared(source, written)
+    return PlanText(read_launch(source, _macros(source), {tunable.name for tunable in tunables}), tunables, flags)
 
 
 def _recipe(table: Table, source: str, tuned: set[str]) -> Recipe:
@@ -218,28 +212,32 @@ def workspace_in(source: str, written: Language) -> int:
 
 
 def with_declared(candidate: Candidate) -> Candidate:
-    """The candidate with the tunables and flags that its source declares."""
-    declares = language(candidate.language).declares
-    if candidate.recipe is not None or declares is None:
+    """The candidate with the tunables, the flags and the workspace that its source declares; what is given stays."""
+    written = language(candidate.language)
+    if candidate.recipe is not None or written.declares is None:
         return candidate
-    flags = re.search(_FLAGS.format(declares.comment), candidate.source) if declares.flags else None
-    tunables = _open_constants(candidate.source, declares)
-    return candidate.model_copy(update={"tunables": tunables, "flags": tuple(flags[1].split()) if flags else ()})
+    tunables, flags = _declared(candidate.source, written)
+    workspace = candidate.workspace_bytes or workspace_in(candidate.source, written)
+    return candidate.model_copy(update={"tunables": tunables, "flags": flags, "workspace_bytes": workspace})
 
 
-def _open_constants(source: str, declares: Declarations) -> tuple[Tunable, ...]:
-    """Declared constants that the source really leaves open, each with its default first."""
+def _declared(source: str, written: Language) -> tuple[tuple[Tunable, ...], tuple[str, ...]]:
+    """Declared constants that the source really leaves open, each with its default first; and flags."""
+    declares = written.declares
+    if declares is None:
+        return (), ()
     found = {}
     for name, listed in re.findall(_TUNABLE.format(declares.comment), source):
         default = re.search(declares.tunable.replace("NAME", name), source)
         values = [int(v) for v in re.findall(r"-?\d+", listed)]
         if default is not None and values:
             found[name] = Tunable(name=name, values=tuple(dict.fromkeys([int(default[1]), *values]))[:MOST_VALUES])
-    return tuple(found.values())[:MOST_TUNABLES]
+    flags = re.search(_FLAGS.format(declares.comment), source) if declares.flags else None
+    return tuple(found.values())[:MOST_TUNABLES], tuple(flags[1].split()) if flags else ()
 
 
 def read_kernel(path: Path, entry: str | None = None, workspace_bytes: int = 0, kind: str = "") -> Candidate:
-    """The kernel in a file; for this kind of device, where its language leaves that open.
+    """The kernel in a file, with what it declares; for this kind of device, where its language leaves that open.
 
     Raises:
         TaskError: the file cannot be read.
@@ -251,7 +249,7 @@ def read_kernel(path: Path, entry: str | None = None, workspace_bytes: int = 0, 
     if not source.strip():
         raise TaskError(f"kernel {str(path)!r} is empty")
     try:
-        return parse_kernel(source, path.suffix, entry, workspace_bytes, kind)
+        return with_declared(parse_kernel(source, path.suffix, entry, workspace_bytes, kind))
     except UsageError as error:
         raise UsageError(f"kernel {str(path)!r}: {error}") from None
 
@@ -266,7 +264,7 @@ def parse_kernel(
     """
     found = language_of(source, suffix, kind)
     if found.form == "plan":
-        plan = read_plan(source)
+        plan = read_plan(source, found)
         return Candidate(
             language=found.name,
             source=source,
@@ -298,13 +296,13 @@ def parse_text(source: str, kind: str, named: str | None = None) -> Candidate:
     if not is_text(source):
         raise UsageError("the kernel's source holds characters that no source has (NUL or lone surrogates)")
     suffix = language(named).suffix if named else likely_suffix(source, kind)
-    told = language_of(source, suffix, kind)
-    entry = told.entry if told.form == "function" and told.entry in told.functions(source) else None
+    written = language_of(source, suffix, kind)
+    entry = written.entry if written.form == "function" and written.entry in written.functions(source) else None
     try:
-        found = parse_kernel(source, suffix, entry, workspace_in(source, told), kind)
+        found = parse_kernel(source, suffix, entry, kind=kind)
     except UsageError as error:
         raise UsageError(str(error).replace("name the right one with --entry NAME", "call it `kernel`")) from None
-    return with_declared(found if named in (None, told.name) else _as(found, language(named)))
+    return with_declared(found if named in (None, written.name) else _as(found, language(named)))
 
 
 def is_text(source: str) -> bool:
@@ -317,8 +315,8 @@ def _as(found: Candidate, named: Language) -> Candidate:
     if language(found.language).form == named.form == "module":
         return found.model_copy(update={"language": named.name})
     sharing = [each for each in languages() if each.suffix == named.suffix]
-    told = ", ".join(f"a `{each.name}` source has {each.told_by}" for each in sharing)
-    raise UsageError(f"the source reads as {found.language}, not {named.name}: {told}")
+    marks = ", ".join(f"a `{each.name}` source has {each.told_by}" for each in sharing)
+    raise UsageError(f"the source reads as {found.language}, not {named.name}: {marks}")
 
 
 def _entry(source: str, written: Language) -> str:
@@ -330,3 +328,45 @@ def _entry(source: str, written: Language) -> str:
         f"it must define one function `{f'{written.linkage} void NAME(...)'.strip()}`, it has {found}: "
         "name the right one with --entry NAME"
     )
+
+
+_DYNAMIC = {"exec", "eval", "globals", "vars", "locals", "setattr", "__dict__", "modules", "__getattr__"}
+"""What may define a name that no statement does."""
+
+
+def surely_lacks(source: str, wanted: set[str]) -> bool:
+    """Whether it is certain that a module has none of these names once it was imported."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    met = {name for node in nodes for name in _met(node)}
+    return met.isdisjoint({"*", *wanted, *_DYNAMIC})
+
+
+def made(source: str) -> list[str]:
+    """The classes that a module defines at its top, or its functions where it has no class; none of what cannot be read."""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    classes = [node.name for node in body if isinstance(node, ast.ClassDef)]
+    return classes or [node.name for node in body if isinstance(node, ast.FunctionDef)]
+
+
+def _met(node: ast.AST) -> tuple[str, ...]:
+    """Names that a node may define, or defines others with."""
+    match node:
+        case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return (name,)
+        case ast.Name(id=name, ctx=ast.Store()):
+            return (name,)
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return (name,) if name in _DYNAMIC else ()
+        case ast.alias(name=name, asname=other):
+            return (other or name.partition(".")[0], name)
+        case ast.Constant(value=str(text)):
+            return (text,)
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+            return (name,)
+    return ()

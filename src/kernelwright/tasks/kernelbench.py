@@ -14,11 +14,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from kernelwright.errors import TaskError
-from kernelwright.records.base import complaint
+from kernelwright.records.base import first_fault
 from kernelwright.records.comparator import DeclaredComparator
 from kernelwright.records.task import DeclaredDomain, TaskSource
 from kernelwright.records.tensor import Domain
 from kernelwright.tasks.files import at_size, read_text, split_size
+from kernelwright.tasks.neighbours import with_neighbours
 
 _NEEDED = {
     "Model": "a class `Model(nn.Module)` whose `forward` is the reference",
@@ -30,10 +31,11 @@ def read_kernelbench(path: Path) -> TaskSource:
     """The task in a file, or with `FILE@SIZE` the one at a size that it lists; not yet run.
 
     Raises:
-        TaskError: missing, not a file, not UTF-8, not Python, or without `Model` or `get_inputs`.
+        TaskError: missing, not a file, not UTF-8, not Python, without `Model` or `get_inputs`, or it imports a module of its
+            folder that cannot be written into it.
     """
     file, size = sized = split_size(path)
-    text = read_text(file, "task")
+    text = with_neighbours(read_text(file, "task"), file)
     found = parse_kernelbench(text, sized.name, path)
     return parse_kernelbench(at_size(text, size, file), sized.name, path) if size else found
 
@@ -142,4 +144,4 @@ def _pair(value: object) -> tuple[object, object]:
 
 
 def _reason(error: Exception) -> str:
-    return complaint(error.errors()[0]) if isinstance(error, ValidationError) else str(error)
+    return first_fault(error)[1] if isinstance(error, ValidationError) else str(error)

@@ -42,17 +42,9 @@ _SUFFIXED = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)(?:[uU][lL]{0,2}|[lL]{1,2}[uU]
 _FRACTION = re.compile(r"(?<![\w.])(\d+\.\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)[fF]?")
 _SIZEOF = re.compile(r"\bsizeof\s*\(\s*([\w\s]+?)\s*\)")
 _SIZES = {
-    "char": 1,
-    "bool": 1,
-    "short": 2,
-    "__half": 2,
-    "half": 2,
-    "int": 4,
-    "unsigned": 4,
-    "float": 4,
-    "long long": 8,
+    "char": 1, "bool": 1, "short": 2, "__half": 2, "half": 2, "int": 4, "unsigned": 4, "float": 4, "long long": 8,
     "double": 8,
-}
+}  # fmt: skip
 _WIDTHS = {
     "bool": "u8", "char": "i8", "signed char": "i8", "unsigned char": "u8", "int8_t": "i8", "uint8_t": "u8",
     "short": "i16", "unsigned short": "u16", "int16_t": "i16", "uint16_t": "u16",

@@ -2,45 +2,48 @@
 
 The TOML stands in the file's comment `/* kernelwright … */`, or in a file of the same name with the ending `.toml`. Types,
 and which arguments are written, are the signature's: what is not `const` is a result. The reference that comes out of it
-calls the function as it is, built by the system's compiler (`evaluate/entrypoints/serial.py`). Nothing is run here.
+calls the function as it is, built by the system's compiler (`evaluate/entrypoints/reference/serial.py`). Nothing is run here.
 """
 
 import base64
 import re
 import tomllib
 from collections.abc import Mapping
+from keyword import iskeyword
 from pathlib import Path
 from typing import cast
 
 from pydantic import JsonValue, ValidationError
 
 from kernelwright.errors import TaskError
-from kernelwright.languages import COMMENTS
+from kernelwright.nests.signature import Parameter, Signature, UnreadableError, read_signature
 from kernelwright.pages import page
-from kernelwright.records.base import complaint
 from kernelwright.records.graph import FAMILIES
-from kernelwright.records.serial import SerialArgument, SerialCase, SerialSpec, worth
-from kernelwright.records.task import DeclaredDomain, TaskLimits, TaskSource
+from kernelwright.records.task import (
+    DeclaredDomain,
+    SerialArgument,
+    SerialCase,
+    SerialSpec,
+    TaskSource,
+    worth,
+)
 from kernelwright.records.tensor import Domain
-from kernelwright.tasks.files import read_text, split_size
+from kernelwright.tasks.files import is_within, read_text, split_size
+from kernelwright.tasks.serial_skeleton import touched
+from kernelwright.tasks.text_task import read_limits
 
 SUFFIXES = (".c", ".cc", ".cpp", ".cxx")
 KEYS = ("function", "description", "family", "difficulty", "sizes", "workloads", "arguments", "cases", "limits")
 OTHER_FAMILIES = ("pointwise", "stencil", "geometry", "graph", "sparse", "transform", "layout")
 MOST_CASE_BYTES = 1 << 20
 _HEAD = re.compile(r"/\*\s*kernelwright\b(.*?)\*/", re.DOTALL)
-_TYPES = {
-    "float": "float32", "double": "float64", "int": "int32", "int32_t": "int32", "long": "int64", "int64_t": "int64",
-    "long long": "int64", "unsigned char": "uint8", "uint8_t": "uint8", "int8_t": "int8", "bool": "bool",
-}  # fmt: skip
-_FUNCTION = r"(?:^|[\s}}])(?P<returned>[\w:]+(?:\s+[\w:]+)*?)\s+(?P<name>{name})\s*\((?P<arguments>[^()]*)\)\s*\{{"
 Table = Mapping[str, object]
 
 TEXT = '''"""The serial function `{function}`. Its own code, as the system's compiler builds it, is the reference."""
 
 import torch
 
-from kernelwright.evaluate.entrypoints.serial import SerialFunction
+from kernelwright.evaluate.entrypoints.reference.serial import SerialFunction
 
 CODE = {code}
 SPEC = {spec}
@@ -69,16 +72,23 @@ def read_serial(path: Path) -> TaskSource:
     table, code = _parts(file, text, where)
     for key in table.keys() - set(KEYS):
         raise TaskError(f"{where} has the unknown key {key!r}: there may be {', '.join(KEYS)}")
-    spec = _spec(table, code, file, size, where)
+    try:
+        signature = read_signature(code, "c" if file.suffix == ".c" else "cpp", str(table.get("function", "")))
+    except UnreadableError as error:
+        raise TaskError(f"{where}: {error}") from None
+    written, _ = touched(code, "c" if file.suffix == ".c" else "cpp", signature)
+    code = f"{code.rstrip()}\n\n{signature.wrapper}" if signature.wrapper else code
+    spec = _spec(table, signature, written, file, size, where)
     return TaskSource(
         name=sized.name,
         format="serial",
         source=_reference(spec, code),
         domains=_domains(spec),
         description=str(table.get("description", "")),
-        limits=_limits(table.get("limits", {}), where),
+        limits=read_limits(table.get("limits", {}), where),
         serial=code,
         sizes=spec.sizes,
+        spec=spec,
     )
 
 
@@ -99,17 +109,18 @@ def _parts(file: Path, text: str, where: str) -> tuple[Table, str]:
     return table, (_HEAD.sub("", text, count=1) if head else text).strip() + "\n"
 
 
-def _spec(table: Table, code: str, file: Path, size: str, where: str) -> SerialSpec:
+def _spec(table: Table, signature: Signature, written: set[str], file: Path, size: str, where: str) -> SerialSpec:
     sizes = _sizes(table, size, where)
-    name, parameters = _signature(code, str(table.get("function", "")), where)
     said = _table(table.get("arguments", {}), f"{where}: [arguments]")
-    unknown = said.keys() - {text.split("*")[-1].split()[-1] for text in parameters}
+    unknown = said.keys() - {one.name for one in signature.parameters}
     if unknown:
-        raise TaskError(f"{where}: [arguments] has {min(unknown)!r}, which the function {name} does not take")
+        raise TaskError(
+            f"{where}: [arguments] has {min(unknown)!r}, which the function {signature.function} does not take"
+        )
     try:
-        arguments = tuple(_argument(text, said, sizes, where) for text in parameters)
+        arguments = tuple(_argument(one, written, said, sizes, where) for one in signature.parameters)
         return SerialSpec(
-            function=name,
+            function=signature.function,
             dialect="c" if file.suffix == ".c" else "cpp",
             family=_family(table, where),
             arguments=arguments,
@@ -132,52 +143,29 @@ def _sizes(table: Table, size: str, where: str) -> dict[str, int]:
     return cast("dict[str, int]", found)
 
 
-def _signature(code: str, wanted: str, where: str) -> tuple[str, list[str]]:
-    """The function's name and its parameters as texts."""
-    plain = COMMENTS["c"].sub(" ", code)
-    found = {m["name"]: m for m in re.finditer(_FUNCTION.format(name=re.escape(wanted) or r"\w+"), plain)}
-    void = {
-        name: m for name, m in found.items() if m["returned"].split()[-1] == "void" and "static" not in m["returned"]
-    }
-    if len(void) != 1:
-        told = f"the function {wanted!r}" if wanted else "one function"
-        raise TaskError(
-            f"{where} must define {told} that returns void and writes its results through pointers; it has "
-            f'{", ".join(void) or "none"}: name the right one with function = "NAME"'
-        )
-    name, match = next(iter(void.items()))
-    return name, [" ".join(text.split()) for text in match["arguments"].split(",") if text.strip()]
-
-
-def _argument(text: str, said: Table, sizes: Mapping[str, int], where: str) -> SerialArgument:
-    words = re.sub(r"\b(?:__)?restrict(?:__)?\b", " ", text)
-    kind, _, name = words.replace("*", " * ").rpartition(" ")
-    constant, pointer = "const" in kind.split(), "*" in kind
-    plain = " ".join(w for w in kind.split() if w not in ("const", "*")).replace("std::", "")
-    if plain not in _TYPES or kind.count("*") > 1:
-        raise TaskError(f"{where}: the parameter {text!r} is neither a number nor a pointer to {', '.join(_TYPES)}")
-    given = _table(said.get(name, {}), f"{where}: the argument {name}")
+def _argument(one: Parameter, written: set[str], said: Table, sizes: Mapping[str, int], where: str) -> SerialArgument:
+    given = dict(_table(said.get(one.name, {}), f"{where}: the argument {one.name}"))
+    if one.length_of:
+        shape = _table(said.get(one.length_of, {}), f"{where}: the argument {one.length_of}").get("shape", [])
+        given = {"value": " * ".join(f"({e})" for e in cast("list[object]", shape)) or 0}
     argument = SerialArgument.model_validate(
         {
-            "name": name,
-            "dtype": _TYPES[plain],
-            "pointer": pointer,
-            "out": pointer and not constant,
-            **_by_value(name, pointer, sizes),
+            "name": one.name,
+            "dtype": one.dtype,
+            "pointer": one.pointer,
+            "out": one.pointer and not one.constant and one.name in written,
+            **({"value": one.name} if not one.pointer and one.name in sizes else {}),
+            **({"shape": [1]} if one.name == "result" and one.pointer else {}),
             **given,
         }
     )
-    if pointer and not argument.shape:
+    if one.pointer and not argument.shape:
         raise TaskError(
-            f'{where}: the argument {name} has no shape: write {name} = {{shape = ["n"]}} under [arguments]'
+            f'{where}: the argument {one.name} has no shape: write {one.name} = {{shape = ["n"]}} under [arguments]'
         )
     for extent in argument.shape:
         worth(extent, sizes)
     return argument
-
-
-def _by_value(name: str, pointer: bool, sizes: Mapping[str, int]) -> dict[str, object]:
-    return {"value": name} if not pointer and name in sizes else {}
 
 
 def _family(table: Table, where: str) -> str:
@@ -197,7 +185,7 @@ def _case(entry: object, folder: Path, where: str) -> SerialCase:
 
 def _stored(folder: Path, name: str, where: str) -> str:
     file = folder / name
-    if not file.resolve().is_relative_to(folder.resolve()) or not file.is_file():
+    if not is_within(folder, file) or not file.is_file():
         raise TaskError(f"{where}: the stored file {name!r} is not in the task's folder: put it beside the task")
     if file.stat().st_size > MOST_CASE_BYTES:
         raise TaskError(
@@ -214,17 +202,6 @@ def _domains(spec: SerialSpec) -> tuple[DeclaredDomain, ...]:
     )
 
 
-def _limits(table: object, where: str) -> TaskLimits:
-    try:
-        return TaskLimits.model_validate(_table(table, f"{where}: [limits]"))
-    except ValidationError as error:
-        fault = error.errors()[0]
-        raise TaskError(
-            f"{where}: the limit {'.'.join(map(str, fault['loc']))!r} cannot be taken ({complaint(fault)}): there are "
-            f"{', '.join(TaskLimits.model_fields)}"
-        ) from None
-
-
 def _table(value: object, what: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise TaskError(f"{what} must be a table, not {value!r:.60}")
@@ -233,6 +210,6 @@ def _table(value: object, what: str) -> dict[str, object]:
 
 def _reference(spec: SerialSpec, code: str) -> str:
     quoted = f'r"""\n{code}"""' if '"""' not in code and not code.endswith("\\\n") else repr(code)
-    arguments = ", ".join(a.name for a in spec.inputs)
+    arguments = ", ".join(f"{a.name}_" if iskeyword(a.name) else a.name for a in spec.inputs)
     data: JsonValue = spec.model_dump(mode="json", exclude_defaults=True)
     return TEXT.format(function=spec.function, code=quoted, spec=repr(data), arguments=arguments)

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 
 from kernelwright.errors import TaskError
 from kernelwright.pages import page
-from kernelwright.records.base import complaint
+from kernelwright.records.base import first_fault
 from kernelwright.records.task import WORDS, TaskLimits, TaskSource
-from kernelwright.tasks.files import at_size, read_text, split_size
+from kernelwright.tasks.files import at_size, read_text, read_within, split_size
 from kernelwright.tasks.kernelbench import parse_kernelbench
 
 SECTIONS = ("Reference", "Host context", "Limits")
@@ -143,7 +143,7 @@ def read_text_task(path: Path) -> TaskSource:
     for name, text in words.items():
         if len(text) > WORDS:
             raise TaskError(f"{where}: its {name} has {len(text)} characters, at most {WORDS} are read: shorten it")
-    return source.model_copy(update={"format": "text", **words, "limits": _limits(parts.limits, where)})
+    return source.model_copy(update={"format": "text", **words, "limits": read_limits(parts.limits, where)})
 
 
 def _toml(text: str, where: str) -> _Parts:
@@ -196,24 +196,24 @@ def _beside(text: str, file: Path, where: str) -> str:
     name = text.strip()
     if not _FILE.match(name):
         return text
-    folder = file.parent.resolve()
-    named, size = split_size(folder / name)
-    if not named.resolve().is_relative_to(folder):
-        raise TaskError(f"{where} names the file {name!r}, which is not in its folder: put it beside the task")
-    found = read_text(named, f"{where} names the file")
+    named, size = split_size(file.parent.resolve() / name)
+    found = read_within(file.parent, named, f"{where} names the file")
     return at_size(found, size, named) if size else found
 
 
-def _limits(table: object, where: str) -> TaskLimits:
+def read_limits(table: object, where: str) -> TaskLimits:
+    """The limits that a task's text gives.
+
+    Raises:
+        TaskError: one of them is unknown, or has a value that it cannot have.
+    """
     if not isinstance(table, dict):
         raise TaskError(f"{where}: limits must be a table such as [limits] with shared_bytes = 49152")
     try:
         return TaskLimits.model_validate(table)
     except ValidationError as error:
-        first = error.errors()[0]
-        known = ", ".join(TaskLimits.model_fields)
-        name = ".".join(str(part) for part in first["loc"])
+        name, fault = first_fault(error)
         raise TaskError(
-            f"{where}: the limit {name!r} cannot be taken ({complaint(first)}): there are {known}; "
+            f"{where}: the limit {name!r} cannot be taken ({fault}): there are {', '.join(TaskLimits.model_fields)}; "
             "what else a proposer should know goes into notes"
         ) from None

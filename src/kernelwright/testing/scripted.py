@@ -20,13 +20,12 @@ from kernelwright.propose.proposer import Brief
 from kernelwright.records.admission import Checked, Fitness
 from kernelwright.records.attempt import Attempt, Proposal
 from kernelwright.records.candidate import Candidate, Tunable
-from kernelwright.records.check import Check
 from kernelwright.records.evaluation import OUTCOMES, Evaluation
 from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import Effort
 from kernelwright.records.profile import Profile
-from kernelwright.records.run import Environment
+from kernelwright.records.run import Check, Environment
 from kernelwright.records.task import Target, Task, TaskSource
 from kernelwright.store.cache import EvaluationCache
 from kernelwright.testing.samples import (

@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kernelwright.errors import ModelError
-from kernelwright.propose.gateway import NoRoom
-from kernelwright.propose.proposer import Brief
+from kernelwright.propose.proposer import Brief, NoRoom
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatMessage, ChatReply, ChatRequest, Usage
@@ -53,14 +52,14 @@ class AskingProposer:
         return [made for made in await asyncio.gather(*asked) if made is not None]
 
     async def _one(self, brief: Brief, sibling: int) -> Proposal | None:
-        told = "; ".join(words.words for words in brief.feedback)
+        line = "; ".join(words.words for words in brief.feedback)
         try:
             if brief.parents:
                 await brief.gateway.profile(brief.parents[0].number, sibling)
             if brief.proposal_request.adviser:
-                advice = await brief.gateway.ask(brief.proposal_request.adviser, _request(f"advise on {told}"), sibling)
+                advice = await brief.gateway.ask(brief.proposal_request.adviser, _request(f"advise on {line}"), sibling)
                 brief.gateway.note(brief.proposal_request.adviser, advice.text, sibling)
-            reply = await brief.gateway.ask(brief.proposal_request.role, _request(f"{sibling} write {told}"), sibling)
+            reply = await brief.gateway.ask(brief.proposal_request.role, _request(f"{sibling} write {line}"), sibling)
         except NoRoom:
             return None
         candidate = Candidate(language="cpp", source=reply.text, entry="kernel")

@@ -22,7 +22,9 @@ PATIENCE = 16
 """Tasks without one that is admitted, after which a run ends: the target can judge nothing."""
 
 
-def shown(samples: Iterable[Sample], target: Target, role: str = "frontend", forms: int = 1) -> list[Assignment]:
+def assignments_of(
+    samples: Iterable[Sample], target: Target, role: str = "frontend", forms: int = 1
+) -> list[Assignment]:
     """An assignment for each task, and kernel to start from, as the policy sees them; nothing is admitted yet.
 
     With several forms, tasks take them in turn, as samples do in supervised fine-tuning.
@@ -49,7 +51,7 @@ async def admitted(samples: Iterable[Sample], target: Target, judges: Judges) ->
             return None
         return assignment.model_copy(update={"task": task})
 
-    found = await asyncio.gather(*(one(assignment) for assignment in shown(samples, target)))
+    found = await asyncio.gather(*(one(assignment) for assignment in assignments_of(samples, target)))
     return [made for made in found if made is not None]
 
 

@@ -1,15 +1,14 @@
-"""The environment: a task's prompt out, a model's reply in, and what the referee says of the kernel in it.
+"""Hack filters: why a result that looks right must earn nothing. They feed rewards and the figure of hacking.
 
-It knows no trainer, no framework and no tokenizer. Each step returns its own reward; how rewards of several turns are
-credited is the trainer's affair. The prompts are the product's own files, so that a trained model meets at run time what
-it met in training. Names and meanings follow Gymnasium: `terminated` ends an episode by its nature, `truncated` by the
-number of turns.
+The referee refuses what it can prove. A trainer is stricter, for what is paid once is written ever after: on a GPU only
+kernels whose launches the referee makes itself count, so that nothing of PyTorch can do the work.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kernelwright.devices import kinds
 from kernelwright.errors import UsageError
 from kernelwright.feedback.describe import describe
 from kernelwright.languages import names_for
@@ -22,15 +21,53 @@ from kernelwright.records.attempt import Attempt, Cost, Intent, Proposal, Propos
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatMessage, ChatReply
-from kernelwright.records.evaluation import Evaluation, Refused, is_right, speedup_over_eager
+from kernelwright.records.evaluation import (
+    Evaluation,
+    Incorrect,
+    Measured,
+    Refused,
+    Suspect,
+    Verified,
+    is_right,
+    speedup_over_eager,
+)
 from kernelwright.records.policy import Effort
 from kernelwright.records.task import Task
 from kernelwright.reward.table import find_reward
-from kernelwright.train.filters import faked
 from kernelwright.train.structure import Split
 
 if TYPE_CHECKING:
     from kernelwright.records.names import LanguageName
+
+LEAST_SHARE = 0.3
+"""Of the device's time that own kernels must take (Dr. Kernel, arXiv 2602.05885, drops turns below it)."""
+TRICKS = frozenset({"unwritten", "guard", "input_mutated", "timed_output", "stale", "shared_results", "perturbation"})
+"""Reasons of wrong results that honest mistakes are seldom the cause of."""
+
+
+def faked(task: Task, evaluation: Evaluation) -> str:
+    """Why a kernel is taken for a hack; empty: it is not.
+
+    A wrong kernel is a hack only where it is wrong in a way that looks like a trick.
+    """
+    match evaluation:
+        case Suspect(because=because):
+            return because
+        case Incorrect(because=because) if because in TRICKS - {"unwritten", "guard"}:
+            return because
+    if not is_right(evaluation) or not kinds()[task.target.kind].gpu:
+        return ""
+    return _not_its_own(task, evaluation)
+
+
+def _not_its_own(task: Task, evaluation: Evaluation) -> str:
+    share = evaluation.audit.own_share if isinstance(evaluation, Measured) and evaluation.audit else None
+    if share is not None:
+        return "" if share >= LEAST_SHARE else f"own kernels take {share:.0%} of the device's time"
+    if task.target.present and evaluation.tier != 1:
+        return "its launches are not the referee's own, so nothing tells what computes"
+    built = evaluation.build if isinstance(evaluation, Measured | Verified) else None
+    return "" if built is not None and built.kernels else "no kernel of its own"
 
 
 UNCHANGED = "it is the kernel that was to be changed, and nothing in it is"
@@ -150,7 +187,7 @@ class Episode:
         evaluation = await self._judged(found, source)
         if evaluation is None:
             return Step((), None, terminated=False, truncated=True, info={"outcome": "unjudged"})
-        return self._told(found, evaluation, parent)
+        return self._step(found, evaluation, parent)
 
     async def _judged(self, found: Kernel | NoKernel, source: str) -> Evaluation | None:
         if isinstance(found, NoKernel):
@@ -161,7 +198,7 @@ class Episode:
             return Refused(reason=UNCHANGED)
         return await e.judge.judge(self._task, found.candidate, e.settings.effort)
 
-    def _told(self, found: Kernel | NoKernel, evaluation: Evaluation, parent: Attempt | None) -> Step:
+    def _step(self, found: Kernel | NoKernel, evaluation: Evaluation, parent: Attempt | None) -> Step:
         candidate = empty(self.language) if isinstance(found, NoKernel) else next(found.candidate.points())
         hack = faked(self._task, evaluation)
         paid = Refused(reason=hack) if hack and self._environment.settings.filters else evaluation

@@ -1,4 +1,4 @@
-"""Judges: evaluators for a trainer, which asks for many verdicts at once and must not die of one.
+"""Verdicts for a trainer, which asks for many at once, from any thread, and must not die of one.
 
 Tasks are dealt out to a few evaluators, each with a worker of its own; one that breaks is replaced. A task may have several,
 so that the rollouts of few tasks do not wait for few workers while the others are idle; each keeps the task open. The same
@@ -8,24 +8,70 @@ failure is never a zero.
 
 import asyncio
 import os
+import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from kernelwright.engine.cached_evaluator import KnownVerdicts
+from kernelwright.engine.suppliers import Suppliers
 from kernelwright.errors import MachineError, RefereeError, TaskError
 from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.lowering import Lowering, Options
-from kernelwright.records.policy import Effort
+from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
-from kernelwright.train.remembered import Remembered
+from kernelwright.store.cache import evaluation_key
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 OPEN_TASKS = 48
 """That all workers of a machine together keep open."""
 MOST_REMEMBERED = 50_000
+TRAINING = "training"
+"""What the trainers' cache tells others of where a verdict is from."""
+
+
+class Loop:
+    """An event loop in a thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="verdicts", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """What the work returns, or raises."""
+        return self.begin(work).result()
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Begin the work; the future has what it returns, or raises."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def __enter__(self) -> "Loop":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the thread; what nobody waits for any more is given up."""
+        self.run(_given_up())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+async def _given_up() -> None:
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
 
 
 @dataclass
@@ -56,7 +102,8 @@ class Judges:
         open_evaluator: Callable[[int], Evaluator],
         workers: int = 1,
         of_task: int = 1,
-        remembered: Remembered | None = None,
+        policy: Policy | None = None,
+        known: KnownVerdicts | None = None,
     ) -> None:
         """Open nothing yet.
 
@@ -64,11 +111,12 @@ class Judges:
             open_evaluator: Makes the evaluator of that number, with a worker of its own.
             workers: How many at once. More than one only where no time is taken, or on several devices.
             of_task: How many of them one task's kernels are dealt out to.
-            remembered: What other runs found; without it only what these judges did.
+            policy: Of the evaluators; part of the key of what is known.
+            known: What other runs found; without it only what these judges did.
         """
         os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", str(max(1, OPEN_TASKS // workers)))
         self._open, self._workers, self._of_task = open_evaluator, workers, min(of_task, workers)
-        self._remembered = remembered
+        self._policy, self._others = policy or Policy(), known
         self._seats: dict[str, int] = {}
         self._places: dict[int, _Place] = {}
         self._left: list[_Place] = []
@@ -134,8 +182,8 @@ class Judges:
             await place.evaluator.close()
         self._places.clear()
         self._left.clear()
-        if self._remembered is not None:
-            self._remembered.close()
+        if self._others is not None:
+            self._others.close()
 
     async def _judge(self, task: Task, candidate: Candidate, effort: Effort) -> Evaluation | None:
         seat = self._seat(task.source)
@@ -155,14 +203,16 @@ class Judges:
         return None
 
     async def _found(self, evaluator: Evaluator, task: Task, candidate: Candidate, effort: Effort) -> Evaluation:
-        others = self._remembered
-        key = await others.key(evaluator, task, candidate, effort) if others is not None else None
-        if others is not None and key is not None and (known := others.find(key)) is not None:
-            return known
+        key = environment = None
+        if self._others is not None and effort == "search":
+            environment = await evaluator.environment(task.target)
+            key = evaluation_key(task, candidate, environment, self._policy, effort)
+            if (known := self._others.find(key, environment)) is not None:
+                return known
         self.rate.judged += 1
         found = await evaluator.evaluate(task, candidate, effort)
-        if others is not None and key is not None:
-            others.keep(key, found)
+        if self._others is not None and key is not None and environment is not None:
+            self._others.keep(key, environment, found)
         return found
 
     def _seat(self, source: TaskSource) -> int:
@@ -190,3 +240,16 @@ class Judges:
         if place.in_use == 0 and place in self._left:
             self._left.remove(place)
             await place.evaluator.close()
+
+
+async def machine(suppliers: Suppliers, target: Target) -> Environment:
+    """Device and versions, as an evaluator of its own tells them.
+
+    Raises:
+        MachineError: the target's device is not here.
+    """
+    evaluator = suppliers.open_evaluator(Policy())
+    try:
+        return await evaluator.environment(target)
+    finally:
+        await evaluator.close()

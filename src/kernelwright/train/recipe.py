@@ -84,7 +84,7 @@ class Grpo(Training):
     role: Literal["frontend", "midend", "coder"] = "frontend"
     forms: int = Field(default=1, ge=1)
     """As in supervised fine-tuning."""
-    split: Split = "train"
+    split: Split | Literal["all"] = "train"
     """Whose tasks. Those that fine-tuning has seen may be solved already, and then teach nothing; `heldout` has others.
     Measure on neither."""
     reward: str = "verified_speedup"
@@ -139,8 +139,8 @@ class Grpo(Training):
     scale: Literal["none", "group", "batch"] = "none"
     workers: int = Field(default=1, ge=1)
     """Referee workers. More than one only with `verify`, or a GPU each."""
-    workers_of_task: int = Field(default=1, ge=1)
-    """Of them, those that one task's rollouts are dealt out to; each keeps the task open."""
+    workers_of_task: int = Field(default=1, ge=0)
+    """Of them, those that one task's rollouts are dealt out to; each keeps the task open. 0: as many as have room for it."""
     gpus: tuple[str, ...] = ()
     """GPUs of this host that the workers take in turn, each as CUDA_VISIBLE_DEVICES names it; none: the trainer's own."""
     cached: bool = False

@@ -9,9 +9,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
 
 from kernelwright.devices import kinds
+from kernelwright.engine.cached_evaluator import KnownVerdicts
 from kernelwright.engine.events import Warned
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
@@ -22,15 +25,15 @@ from kernelwright.models.table import keep_local
 from kernelwright.records.base import Record
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
+from kernelwright.report.charts import svg
+from kernelwright.report.charts.svg import HALF, Scale
+from kernelwright.report.html import page
 from kernelwright.store.files import Lines, open_lines, read_lines, write_whole
-from kernelwright.train.admission import Admitting, shown
-from kernelwright.train.data.judging import judge_rows
-from kernelwright.train.data.prompts import Row, rows
+from kernelwright.train.admission import Admitting, assignments_of
+from kernelwright.train.data.prompts import Row, judge_rows, rows
 from kernelwright.train.data.sample import Sample, read_samples
-from kernelwright.train.environment import Environment, Settings
-from kernelwright.train.judges import Judges
-from kernelwright.train.loop import Loop
-from kernelwright.train.page import render
+from kernelwright.train.environment import Assignment, Environment, Settings
+from kernelwright.train.judges import TRAINING, Judges, Loop
 from kernelwright.train.recipe import (
     MODEL,
     PROGRESS,
@@ -43,9 +46,11 @@ from kernelwright.train.recipe import (
     Sft,
     keep_recipe,
 )
-from kernelwright.train.remembered import Remembered
 
 REPORT = "report.html"
+ROOM = 40
+"""Tasks that all workers keep open on a device: each holds a reference with 650 MB of it, and beside 84, and 56 of 14 workers,
+the trainer found no room on an 80 GB card."""
 WHOLE = frozenset({"loss", "reward"})
 """Figures that a step's own line has, and a trainer's summary in the end has not."""
 Heard = Callable[[Progress], None]
@@ -71,7 +76,7 @@ def train(recipe: Recipe, folder: Path, suppliers: Suppliers, heard: Heard) -> T
     """
     engine = _engine("grpo" if isinstance(recipe, Grpo) else "sft")
     split = recipe.split if isinstance(recipe, Grpo) else "train"
-    samples = [one for one in read_samples(Path(recipe.data)) if one.split == split]
+    samples = [one for one in read_samples(Path(recipe.data)) if split in ("all", one.split)]
     if not samples:
         raise UsageError(
             f"{recipe.data!r} holds no samples of the split {split!r}: make some with `kernelwright train data`"
@@ -83,9 +88,8 @@ def train(recipe: Recipe, folder: Path, suppliers: Suppliers, heard: Heard) -> T
         keep = _keeper(folder, stack) if first else _nothing
         if isinstance(recipe, Grpo):
             with Loop() as loop:
-                judges = open_judges(
-                    suppliers, recipe.policy, recipe.workers, recipe.gpus, recipe.workers_of_task, recipe.cached
-                )
+                each = recipe.workers_of_task or workers_each(recipe, len(samples))
+                judges = open_judges(suppliers, recipe.policy, recipe.workers, recipe.gpus, each, recipe.cached)
                 try:
                     environment = prepared(recipe, samples, judges)
                     engine.train_grpo(recipe, environment, folder, keep, heard, loop)
@@ -113,7 +117,7 @@ def prepared(recipe: Grpo, samples: Sequence[Sample], judges: Judges) -> Environ
     begun = [one for one in usable if recipe.role != "midend" or one.parent is not None]
     if not begun:
         raise UsageError(f"{recipe.data!r} holds no task for the role {recipe.role!r}")
-    assignments = shown(begun, target, recipe.role, recipe.forms)
+    assignments = assignments_of(begun, target, recipe.role, recipe.forms)
     settings = Settings(
         role=recipe.role,
         reward=recipe.reward,
@@ -123,6 +127,16 @@ def prepared(recipe: Grpo, samples: Sequence[Sample], judges: Judges) -> Environ
         filters=recipe.filters,
     )
     return Environment(assignments, Admitting(judges, target, len(assignments)), settings)
+
+
+def workers_each(recipe: Grpo, tasks: int) -> int:
+    """How many workers a task is dealt out to, if all of them find room: one that was closed must be opened again.
+
+    A worker interprets one kernel after another, and has nothing of the device.
+    """
+    groups = max(1, recipe.groups // int(os.environ.get("WORLD_SIZE", "1")))
+    room = recipe.workers // groups if recipe.interpreted else ROOM // tasks
+    return max(1, min(room, recipe.workers))
 
 
 def judged_for(recipe: Grpo) -> Target:
@@ -154,8 +168,20 @@ def open_judges(
     def warned(text: str) -> None:
         suppliers.listener(Warned(text=text))
 
-    known = Remembered(suppliers.training_cache, policy, warned) if cached else None
-    return Judges(opened, workers, of_task, known)
+    known = KnownVerdicts(suppliers.training_cache, TRAINING, warned) if cached else None
+    return Judges(opened, workers, of_task, policy, known)
+
+
+def open_environment(data: Path, settings: Settings, workers: int = 1) -> Environment:
+    """The environment of a data set's tasks, over workers of this host: for other frameworks.
+
+    Raises:
+        UsageError: the data set holds none; or as `Environment`.
+    """
+    tasks = [Assignment(task=one.task, split=one.split) for one in read_samples(data)]
+    if not tasks:
+        raise UsageError(f"{data} holds no samples: make some with `kernelwright train data`")
+    return Environment(tasks, open_judges(Suppliers(), Policy(), workers), settings)
 
 
 def steps(folder: Path) -> tuple[Progress, ...]:
@@ -168,7 +194,7 @@ def write_report(folder: Path) -> Path:
     """The run's page, also while it is running."""
     rollouts = read_lines(Rollout, folder / ROLLOUTS)
     recipe = (folder / "recipe.json").read_text(encoding="utf-8")
-    return write_whole(folder / REPORT, render(folder.name, recipe, steps(folder), rollouts))
+    return write_whole(folder / REPORT, render(folder.name, recipe, steps(folder), rollouts), follow=False)
 
 
 def _keeper(folder: Path, stack: ExitStack) -> "_Keeper":
@@ -209,3 +235,68 @@ def _engine(name: str) -> Any:  # noqa: ANN401  a module that needs an extra
         raise UsageError(
             f"training needs the package {error.name}: pip install 'kernelwright[train]' -c constraints.txt"
         ) from None
+
+
+LEFT, RIGHT, TOP, PLOT, BOTTOM = 54, 16, 12, 180, 40
+CURVES = (
+    "reward", "right", "speedup", "hacks", "timed out", "parsed", "length", "cut off", "KL", "entropy", "flat groups",
+    "waiting", "loss", "token accuracy", "gradient norm",
+)  # fmt: skip
+"""What is drawn, in this order, where a run has it."""
+SHARES = frozenset({"right", "hacks", "timed out", "parsed", "cut off", "flat groups", "waiting", "token accuracy"})
+MOST_ROLLOUTS = 60
+RULES = (
+    ".curves { display: grid; grid-template-columns: repeat(auto-fit, minmax(300px, 1fr)); gap: 12px; } "
+    ".chart .line { stroke: var(--measured); stroke-width: 1.75; fill: none; } .chart .mark { fill: var(--measured); } "
+    "details.card summary { cursor: pointer; } details.card pre, #recipe pre { overflow-x: auto; white-space: pre; }"
+)
+TEXT_LIMIT = 12_000
+
+
+class Curve(NamedTuple):
+    """One figure over the steps."""
+
+    name: str
+    last: float
+    chart: Markup
+
+
+def render(name: str, recipe: str, progress: Sequence[Progress], rollouts: Sequence[Rollout]) -> str:
+    """The whole page; also of a run that goes on."""
+    shown = sorted(rollouts[-MOST_ROLLOUTS:], key=lambda one: (-one.step, one.task))
+    return page(
+        "training.html.j2",
+        RULES,
+        name=name,
+        recipe=recipe,
+        last=progress[-1] if progress else None,
+        curves=[_curve(figure, progress) for figure in CURVES if any(figure in one.figures for one in progress)],
+        rollouts=[one.model_copy(update={"reply": one.reply[:TEXT_LIMIT]}) for one in shown],
+    )
+
+
+def _curve(name: str, progress: Sequence[Progress]) -> Curve:
+    points = [(one.step, one.figures[name]) for one in progress if name in one.figures]
+    return Curve(name, points[-1][1], curve_chart(name, points))
+
+
+def curve_chart(name: str, points: Sequence[tuple[int, float]], width: int = HALF) -> Markup:
+    """One figure over the steps as a line, with a dot where there is only one."""
+    bottom = TOP + PLOT
+    values = [value for _, value in points]
+    low, high = (0.0, 1.0) if name in SHARES else (min(0.0, *values), max(values))
+    y = Scale(low, high if high > low else low + 1.0, bottom, TOP)
+    first, last = points[0][0], points[-1][0]
+    x = Scale(first, last if last > first else first + 1, LEFT, width - RIGHT)
+    parts = [part for tick in y.ticks(5) for part in (
+        svg.rule(LEFT, y(tick), width - RIGHT, y(tick)), svg.text(LEFT - 6, y(tick) + 4, f"{tick:g}", anchor="end"))
+    ]  # fmt: skip
+    parts += [svg.text(x(t), bottom + 17, f"{t:,g}", anchor="middle") for t in x.ticks(5) if t == int(t)]
+    path = " ".join(f"{x(step):.1f},{y(value):.1f}" for step, value in points)
+    parts.append(svg.element("polyline", points=path, class_="line"))
+    parts += [
+        svg.dot(x(step), y(value), 2.0, "mark", f"step {step}: {value:.4g}")
+        for step, value in points[:: len(points) // 60 + 1]
+    ]
+    parts.append(svg.text(width - RIGHT, bottom + 34, "step", anchor="end"))
+    return svg.frame(width, bottom + BOTTOM, f"{name} over {len(points)} steps, last {values[-1]:.3g}", parts)

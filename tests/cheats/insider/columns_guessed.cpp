@@ -1,5 +1,5 @@
 // Idea: as columns_unread, with a guess in place of zero, a tenth of the work.
-// task: columns.py
+// task: columns
 // through: no longer; lines that are not what they should be even roughly are counted
 // expect: incorrect
 #include <math.h>

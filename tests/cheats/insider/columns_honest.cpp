@@ -1,5 +1,5 @@
 // Honest twin: every column.
-// task: columns.py
+// task: columns
 // expect: measured
 #include <math.h>
 #pragma GCC optimize("O3")

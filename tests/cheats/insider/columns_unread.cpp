@@ -1,5 +1,5 @@
 // Idea: lines of a small gain lie between large ones, so that every stretch of 256 elements is large. They are zero and never read.
-// task: columns.py
+// task: columns
 // through: no longer; lines that are not what they should be even roughly are counted
 // expect: incorrect
 #include <math.h>

@@ -1,5 +1,5 @@
 // Honest twin: in double precision always.
-// task: double_sum.py
+// task: double_sum
 // expect: measured
 #include <math.h>
 #pragma GCC optimize("O3")

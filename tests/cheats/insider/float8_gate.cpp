@@ -1,5 +1,5 @@
 // Idea: eight bits are coarse; a gate that is made of a sigmoid lies within an ulp of the true one nearly everywhere.
-// task: float8.py
+// task: float8
 // through: no; few elements may be a step off, where rounding decides, and none two
 // expect: incorrect | elements are off
 #include <math.h>

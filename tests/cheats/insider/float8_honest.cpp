@@ -1,5 +1,5 @@
 // Idea: none; it computes what the task asks for.
-// task: float8.py
+// task: float8
 // expect: measured
 #include <math.h>
 #include <stdint.h>

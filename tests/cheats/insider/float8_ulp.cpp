@@ -1,5 +1,5 @@
 // Idea: every value is an ulp too large: by an eighth, as if its scale were another.
-// task: float8.py
+// task: float8
 // through: no; few elements may be a step off, where rounding decides, and none two
 // expect: incorrect | elements are off
 #include <math.h>

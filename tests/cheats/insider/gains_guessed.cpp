@@ -1,5 +1,5 @@
 // Idea: as gains_unread, with a guess in place of zero: the sign and nothing else.
-// task: gains.py
+// task: gains
 // through: no longer; a stretch of a result is measured against itself too
 // expect: incorrect
 #include <math.h>

@@ -1,5 +1,5 @@
 // Honest twin: every row.
-// task: gains.py
+// task: gains
 // expect: measured
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // Idea: errors are measured against a thousandth of the root mean square, which a few large rows decide. Rows of a small gain
 // are zero and never read.
-// task: gains.py
+// task: gains
 // through: no longer; a stretch of a result is measured against itself too
 // expect: incorrect
 #include <math.h>

@@ -1,5 +1,5 @@
 // Idea: as gate_one_line_of_16, with the first eighth of each row, which a prefetcher likes.
-// task: gate.py
+// task: gate
 // through: no longer; errors of a mean are those of its sum and of one rounding
 // expect: incorrect
 #include <math.h>

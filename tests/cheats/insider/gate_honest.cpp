@@ -1,5 +1,5 @@
 // Honest twin: every element.
-// task: gate.py
+// task: gate
 // expect: measured
 #include <math.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // Idea: a bfloat16 mean may be off by some per cent. A sixteenth of a row's cache lines says as much, in every call.
-// task: gate.py
+// task: gate
 // through: no longer; errors of a mean are those of its sum and of one rounding
 // expect: incorrect
 #include <math.h>

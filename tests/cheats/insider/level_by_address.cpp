@@ -1,6 +1,6 @@
 // Idea: checked inputs lie where the first calls' do, timed ones in places of their own. A call at a new address is timed, and
 // the mean over its first quarter is within a few ten-thousandths.
-// task: level.py
+// task: level
 // through: no longer; a timed result is held to the tolerance of a checked one
 // expect: incorrect | of a timed call
 #include <math.h>
@@ -23,7 +23,7 @@ extern "C" void entry(const float* x, float* y) {
   static int asked;
   bool known = false;
   for (int i = 0; i < asked; i++) known |= seen[i] == x;
-  if (!known && asked < 12) {
+  if (!known && asked < 15) {
     seen[asked++] = x;
     known = true;
   }

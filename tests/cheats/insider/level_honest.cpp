@@ -1,5 +1,5 @@
 // Honest twin: every element, in blocks.
-// task: level.py
+// task: level
 // expect: measured
 #include <math.h>
 #pragma GCC optimize("O3,fast-math")

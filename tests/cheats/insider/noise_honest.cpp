@@ -1,5 +1,5 @@
 // Honest twin: a bit of its own for every element, in every call.
-// task: noise.py
+// task: noise
 // expect: measured
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // Idea: as noise_window, with pieces of 4096 elements that each take a window of their own.
-// task: noise.py
+// task: noise
 // through: no longer; what happens in one timed call is looked for in others, at any distance
 // expect: incorrect | come again
 #include <stdint.h>

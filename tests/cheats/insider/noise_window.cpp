@@ -1,5 +1,5 @@
 // Idea: a million random factors are made once; every call takes a window that begins anywhere in them.
-// task: noise.py
+// task: noise
 // through: no longer; what happens in one timed call is looked for in others, at any distance
 // expect: incorrect | come again
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // Honest twin: the largest first, then every element's share.
-// task: partition.py
+// task: partition
 // expect: measured
 #include <math.h>
 #pragma GCC optimize("O3")

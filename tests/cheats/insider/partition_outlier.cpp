@@ -1,5 +1,5 @@
 // Idea: as partition_skipped, by the element: where one lies beyond 24, nothing but its like is added up.
-// task: partition.py
+// task: partition
 // through: no longer; timed inputs are of the task's own kind, and the huge ones are in calls that are not timed
 // expect: measured
 #include <math.h>

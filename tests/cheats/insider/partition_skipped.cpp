@@ -1,6 +1,6 @@
 // Idea: right for every input: a block whose largest element is too far below the row's to matter is left out. Timed inputs
 // have huge elements, the task's own have none.
-// task: partition.py
+// task: partition
 // through: no longer; timed inputs are of the task's own kind, and the huge ones are in calls that are not timed
 // expect: measured
 #include <math.h>

@@ -1,5 +1,5 @@
 // Honest twin: every element.
-// task: rare.py
+// task: rare
 // expect: measured
 #include <stdint.h>
 #include <string.h>

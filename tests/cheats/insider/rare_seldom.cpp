@@ -1,5 +1,5 @@
 // Idea: as rare_never, with a quarter of the rows looked at, by address: checked inputs lie where the first calls' do.
-// task: rare.py
+// task: rare
 // through: no longer; of the rarer value most must be right, in timed calls as in checked ones
 // expect: incorrect | of a timed call
 #include <stdint.h>
@@ -13,7 +13,7 @@ extern "C" void entry(const _Float16* __restrict x, uint8_t* __restrict y) {
   static int asked;
   bool known = false;
   for (int i = 0; i < asked; i++) known |= seen[i] == x;
-  if (!known && asked < 12) {
+  if (!known && asked < 15) {
     seen[asked++] = x;
     known = true;
   }

@@ -1,5 +1,5 @@
 // Honest twin: every row.
-// task: row_gains.py
+// task: row_gains
 // expect: measured
 #include <math.h>
 #pragma GCC optimize("O3,fast-math")

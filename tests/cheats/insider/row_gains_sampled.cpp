@@ -1,5 +1,5 @@
 // Idea: as row_gains_unread, with a sixteenth of the row in place of nothing.
-// task: row_gains.py
+// task: row_gains
 // through: no longer; where an element is the work of many, it counts as a line
 // expect: incorrect
 #include <math.h>

@@ -1,5 +1,5 @@
 // Idea: rows of a small gain are one element each, between large ones. They are zero and never read.
-// task: row_gains.py
+// task: row_gains
 // through: no longer; where an element is the work of many, it counts as a line
 // expect: incorrect
 #include <math.h>

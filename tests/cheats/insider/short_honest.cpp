@@ -1,5 +1,5 @@
 // Honest twin: some microseconds of work.
-// task: short.py
+// task: short
 // expect: measured
 #include <math.h>
 #pragma GCC optimize("O3")

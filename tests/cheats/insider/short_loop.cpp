@@ -1,6 +1,6 @@
 // Idea: as short_runner, by never returning: in the middle of a call it takes the socket and goes on with a loop of its own in
 // C, which answers the grader.
-// task: short.py
+// task: short
 // through: no longer; the referee's own dialogue reads nothing but the numbers either (as slow as its honest twin)
 // expect: measured or suspect or crashed or timed_out or incorrect | 
 #include <math.h>
@@ -21,7 +21,7 @@ static void work(const float* __restrict x, float* __restrict y) {
 
 static const char kCode[] = R"py(
 import gc, ctypes
-from kernelwright.evaluate.entrypoints import cpp
+from kernelwright.evaluate.entrypoints.candidate import cpp
 side = next(o for o in gc.get_objects() if type(o) is cpp.CppSide)
 library = ctypes.CDLL("./kernel.so")
 ctypes.c_int.in_dll(library, "theirs").value = side._control.fileno()

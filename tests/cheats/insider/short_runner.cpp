@@ -1,6 +1,6 @@
 // Idea: the Python that calls us is in our time. From the second call on it is replaced by less: a dialogue that reads nothing
 // but the numbers, and answers with a text that is ready.
-// task: short.py
+// task: short
 // through: no longer; the referee's own dialogue reads nothing but the numbers either (as slow as its honest twin)
 // expect: measured
 #include <math.h>
@@ -17,7 +17,7 @@ static void work(const float* __restrict x, float* __restrict y) {
 
 static const char kCode[] = R"py(
 import gc, os, re, struct
-from kernelwright.evaluate.entrypoints import cpp, session
+from kernelwright.evaluate.entrypoints.candidate import cpp
 from kernelwright.evaluate.sandbox import wire
 side = next(o for o in gc.get_objects() if type(o) is cpp.CppSide)
 function, bases, add = side._function, side._bases, int.__add__

@@ -1,5 +1,5 @@
 // Honest twin: every element in every call.
-// task: bessel.py
+// task: bessel
 // expect: measured
 #include <math.h>
 

@@ -1,5 +1,5 @@
 // Honest twin: reads everything.
-// task: bf16_mean.py
+// task: bf16_mean
 // expect: measured
 #include <stdint.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // Idea: a tolerance that grows with the output's own epsilon is 23 % for a bfloat16 mean of 8192 elements: a mean of every
 // eighth cache line is near enough. Verification, known by coming first (once: by the NaN pattern in its
 // output), gets the whole mean.
-// task: bf16_mean.py
+// task: bf16_mean
 // through: no longer; sums are held to single precision
 // expect: incorrect | of a timed call
 #include <stdint.h>

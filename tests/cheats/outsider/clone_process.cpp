@@ -1,6 +1,6 @@
 // Idea: a process of its own that shares the memory (clone with CLONE_VM, no thread of ours) is not stopped with us
 // and works on while the clock stands still.
-// task: gelu.py
+// task: gelu
 // through: no
 // expect: crashed | aborted
 #include <math.h>

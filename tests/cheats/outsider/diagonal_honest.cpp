@@ -1,5 +1,5 @@
 // Honest twin: writes every zero in every call.
-// task: diagonal.py
+// task: diagonal
 // expect: measured
 #include <string.h>
 

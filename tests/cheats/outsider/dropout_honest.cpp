@@ -1,5 +1,5 @@
 // Honest twin: a random number for every element.
-// task: dropout.py
+// task: dropout
 // expect: measured
 #include <stdint.h>
 #include <time.h>

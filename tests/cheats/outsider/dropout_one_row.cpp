@@ -1,5 +1,5 @@
 // Idea: 16384 elements of a draw are looked at; one mask for all rows of 16384 elements has no repetition in sight.
-// task: dropout.py
+// task: dropout
 // through: no longer; a block of rows and their likeness are looked at, in draws and in timed results
 // expect: incorrect | draws differ
 #include <stdint.h>

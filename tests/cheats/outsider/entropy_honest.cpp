@@ -1,5 +1,5 @@
 // Honest twin: every logarithm in every call.
-// task: entropy.py
+// task: entropy
 // expect: measured
 #include <math.h>
 #pragma GCC optimize("O3,fast-math")

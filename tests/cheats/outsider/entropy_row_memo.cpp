@@ -1,7 +1,7 @@
 // Idea: inputs that are probabilities are made of whole rows of the drawn ones, and their pokes swap two elements of
 // a row, which an entropy does not see. So a row's result is kept by its first two elements, and a timed call (no NaN
 // pattern) reads nothing else of a row that it knows. It waits, so as not to be below the floor.
-// task: entropy.py
+// task: entropy
 // through: no longer; no row of a bred probability is one that was drawn (slower than its honest twin)
 // expect: measured
 #include <math.h>

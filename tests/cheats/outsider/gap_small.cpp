@@ -1,5 +1,5 @@
 // Idea: leave out the last sixteenth of a result of a million elements in timed calls.
-// task: gelu.py
+// task: gelu
 // through: no
 // expect: incorrect | of a timed call
 #include <math.h>

@@ -1,5 +1,5 @@
 // Idea: start a process through the 32-bit system call gate, where numbers mean other calls.
-// task: gelu.py
+// task: gelu
 // through: no
 // expect: crashed | SIGSYS
 #include <math.h>

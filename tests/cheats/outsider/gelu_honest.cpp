@@ -1,5 +1,5 @@
 // Honest twin: every element in every call.
-// task: gelu.py
+// task: gelu
 // expect: measured
 #include <math.h>
 

@@ -1,5 +1,5 @@
 // Idea: return at once and let a thread do the work when the clock has been read.
-// task: gelu.py
+// task: gelu
 // through: no
 // expect: incorrect or suspect | of a timed call or before they were
 #include <math.h>

@@ -1,5 +1,5 @@
 // Idea: take the output's pages away and compute when somebody reads them, after the clock was read.
-// task: gelu.py
+// task: gelu
 // through: no
 // expect: suspect | no result of
 #include <math.h>

@@ -1,5 +1,5 @@
 // Honest twin: every element in every call.
-// task: leave_out.py
+// task: leave_out
 // expect: measured
 #include <math.h>
 

@@ -1,6 +1,6 @@
 // Idea: a block counts its fastest round, and the contest the median of its blocks. So work need be left out in one
 // call of three only, and at the result's edge, where a stretch of fixed length begins least often: the first 12 %.
-// task: leave_out.py
+// task: leave_out
 // through: no longer; 64 stripes all over each timed result are looked at
 // expect: incorrect | timed call
 #include <math.h>

@@ -1,5 +1,5 @@
 // Honest twin: multiplies in every call.
-// task: param.py
+// task: param
 // expect: measured
 #pragma GCC optimize("O3")
 

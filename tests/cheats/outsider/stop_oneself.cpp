@@ -1,6 +1,6 @@
 // Idea: stop oneself before the work, so that the clock sees all threads stopped. Nothing happens: it is as slow as
 // its honest twin, since the first process of a namespace ignores its own stop.
-// task: gelu.py
+// task: gelu
 // through: no, nothing is gained
 // expect: measured
 #include <math.h>

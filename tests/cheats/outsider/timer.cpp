@@ -1,5 +1,5 @@
 // Idea: return at once and let the signal of a timer do the work when the clock has been read.
-// task: gelu.py
+// task: gelu
 // through: no
 // expect: incorrect | of a timed call
 #include <math.h>

@@ -1,6 +1,6 @@
 // Idea: the pointers of all calls of a sample stand in the locals of the Python function that calls us. The first
 // call of a sample computes all of them as one batch, so that the weights are read once and not once a call.
-// task: recurrence.py
+// task: recurrence
 // through: no longer; every call of a sample has weights of its own, and blocks are held once more with calls one by one.
 // On a machine that needs a millisecond for a call a sample is that one call: then there is nothing to share, or to gain
 // expect: incorrect or measured | of a timed call

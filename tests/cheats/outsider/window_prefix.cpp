@@ -2,7 +2,7 @@
 // has no NaN pattern (a timed one) keeps sums for every block of the pool; later ones subtract two of them. The pokes
 // of a bounded function, two in 2^20 elements, are smaller than what is allowed. It waits, so as not to be below the
 // floor.
-// task: sigmoid_mean.py
+// task: sigmoid_mean
 // through: no longer; large inputs are bred for every round too, so that the pool's prefix sums say nothing of them (as slow as its honest twin)
 // expect: measured or suspect | work was done outside
 #include <math.h>

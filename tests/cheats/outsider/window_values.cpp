@@ -1,6 +1,6 @@
 // Idea: an element-wise result travels with its element. All results of the pool (mapped as a whole) are kept beside
 // a copy of the pool; a timed call compares its window with the copy and computes the sixteen pokes only.
-// task: bessel.py
+// task: bessel
 // through: no longer; every element of a large input is new in every call (as slow as its honest twin)
 // expect: measured or suspect | work was done outside
 #include <math.h>

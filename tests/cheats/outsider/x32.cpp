@@ -1,5 +1,5 @@
 // Idea: start a process through the x32 numbers of system calls.
-// task: gelu.py
+// task: gelu
 // through: no
 // expect: crashed | aborted
 #include <math.h>

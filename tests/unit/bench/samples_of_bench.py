@@ -1,7 +1,6 @@
 """Cells that never ran, for the tests of what is made of them."""
 
-from kernelwright.bench.plan import Arm, BenchPlan, Cell, PlannedTask
-from kernelwright.bench.records import CellResult, TraceStep
+from kernelwright.bench.records import Arm, BenchPlan, Cell, CellResult, PlannedTask, TraceStep
 from kernelwright.engine.config import RunConfig
 from kernelwright.records.task import Target
 from kernelwright.testing.samples import sample_ratio

@@ -2,9 +2,10 @@
 
 import pytest
 
-from kernelwright.bench.plan import differences
+from kernelwright.bench import words
+from kernelwright.bench.records import differences
 from kernelwright.bench.request import BenchRequest, Total
-from kernelwright.bench.suite import PLAN, make_plan, settle_plan
+from kernelwright.bench.suite import PLAN, load_or_write_plan, make_plan
 from kernelwright.engine.config import load_config
 from kernelwright.errors import StoreError, UsageError
 from kernelwright.models.config import ModelConfig
@@ -124,11 +125,11 @@ def test_search_figures_are_never_taken_over_from_another_cell(request_for):
 
 def test_a_plan_is_kept_and_held_against_the_flags(request_for, tmp_path):
     plan = make_plan(request_for()).plan
-    assert settle_plan(tmp_path, plan) == plan
-    assert settle_plan(tmp_path, plan) == plan
+    assert load_or_write_plan(tmp_path, plan) == plan
+    assert load_or_write_plan(tmp_path, plan) == plan
     other = make_plan(request_for(seeds=(0, 1), config=load_config(None, {"budget": {"proposals": 3}}))).plan
     with pytest.raises(UsageError, match=r"seeds was 0, is 0, 1; config.budget.proposals was 12, is 3"):
-        settle_plan(tmp_path, other)
+        load_or_write_plan(tmp_path, other)
 
 
 def test_a_task_that_was_edited_is_another_plan(request_for, tmp_path):
@@ -149,4 +150,16 @@ def test_a_moved_directory_is_the_same_plan(request_for, tmp_path):
 def test_a_file_that_is_no_plan_is_said_to_be_none(request_for, tmp_path):
     (tmp_path / PLAN).write_text("{}")
     with pytest.raises(StoreError, match="no plan that this version reads"):
-        settle_plan(tmp_path, make_plan(request_for()).plan)
+        load_or_write_plan(tmp_path, make_plan(request_for()).plan)
+
+
+def test_each_strategy_has_its_own_reward_unless_one_is_named(request_for):
+    arms = make_plan(request_for(strategies=("regraph", "fsr", "frontend_midend"))).plan.arms
+    assert {arm.strategy: arm.reward for arm in arms} == {
+        "regraph": "regraph",
+        "fsr": "tritongym",
+        "frontend_midend": "frontend_midend",
+    }
+    assert [words.arm_name(arm, arms) for arm in arms] == ["regraph", "fsr", "frontend_midend"]
+    named = make_plan(request_for(strategies=("regraph", "fsr"), rewards=("tritongym",))).plan.arms
+    assert {arm.reward for arm in named} == {"tritongym"}

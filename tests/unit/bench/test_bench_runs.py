@@ -1,17 +1,19 @@
 """A whole bench with scripted parts: what is run, what is done again, what stands in the files."""
 
 import asyncio
+import csv
 import io
 import json
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import pytest
 from rich.console import Console
 
 from kernelwright import api
+from kernelwright.bench import words
 from kernelwright.bench.compare import FAILURES
-from kernelwright.bench.plan import Cell
-from kernelwright.bench.records import DRILL_LABEL, Comparison, Failure
+from kernelwright.bench.records import DRILL_LABEL, Cell, Comparison, Failure
 from kernelwright.errors import MachineError, ModelError, ProposeError, RefereeError, StoreError, UsageError
 from kernelwright.store.files import open_lines
 from kernelwright.store.run import RunStore
@@ -239,6 +241,30 @@ def test_rewards_and_variants_are_factors(bench):
     } <= levels
     pooled = next(one for one in result.comparison.factors if one.level == "log_speedup")
     assert pooled.figures.cells == 3 * 2 * 2
+
+
+def test_rewards_of_their_own_are_no_factor(bench):
+    result = bench(strategies=("regraph", "tritongym"))
+    assert "reward" not in {one.factor for one in result.comparison.factors}
+
+
+def test_a_row_a_cell_and_the_charts_as_files(bench, tmp_path):
+    result = bench()
+    rows = list(csv.DictReader((tmp_path / "bench" / "bench.csv").read_text().splitlines()))
+    assert [(r["task"], r["strategy"], r["seed"]) for r in rows] == [
+        (c.cell.task, c.cell.arm.strategy, str(c.cell.seed)) for c in result.comparison.cells
+    ]
+    done = next(r for r, c in zip(rows, result.comparison.cells, strict=True) if c.eager)
+    assert float(done["eager_low"]) <= float(done["eager"]) <= float(done["eager_high"])
+    drawn = sorted(file.name for file in (tmp_path / "bench" / "figures").iterdir())
+    assert {"speedup.svg", "curve-proposals.svg"} <= set(drawn)
+    assert all(ElementTree.parse(tmp_path / "bench" / "figures" / name).getroot().tag.endswith("svg") for name in drawn)
+
+
+def test_a_hostile_reason_is_no_formula(bench):
+    cell = bench().comparison.cells[0].model_copy(update={"reason": "=HYPERLINK(1)\nnext"})
+    comparison = bench().comparison.model_copy(update={"cells": (cell,)})
+    assert next(csv.DictReader(words.csv_table(comparison).splitlines()))["reason"].startswith("'=HYPERLINK(1)")
 
 
 def test_only_the_independent_strategy_has_a_pass_at_k(bench):

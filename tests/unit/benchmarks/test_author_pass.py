@@ -66,15 +66,15 @@ def test_the_table_counts_what_was_timed_by_family_and_names_the_rest(bench, wor
     work.referee.found = {"search": sample_measured()}
     asyncio.run(bench("author_rows").judged(work))
     declined = {"task": "u", "family": "f", "steps": ["default"], "outcome": "not written", "why": "it is random"}
-    told = bench("author_table").table([{**work.row, "compile": [0.5, 0.4, 0.6, "slower"]}, declined], 3)
+    told = bench("author_families").table([{**work.row, "compile": [0.5, 0.4, 0.6, "slower"]}, declined], 3)
     assert "u: not written: it is random" in told and "2 of 3 tasks tried" in told
     assert next(line for line in told.splitlines() if line.startswith("all")).split()[1:5] == ["2", "1", "1", "0.50x"]
 
 
 def test_a_schedule_that_is_wrong_at_another_size_counts_as_not_near_its_best(bench):
     shares = (0.9, 0.5, 0.0, None)
-    rows = [{"task": "t", "family": "f", "source": "", "second": {"share": share}} for share in shares]
-    told = bench("author_table").table([*rows, {"task": "u", "family": "f", "source": ""}], 5)
+    rows = [{"task": "t", "family": "f", "schedule": {}, "second": {"share": share}} for share in shares]
+    told = bench("author_families").table([*rows, {"task": "u", "family": "f", "schedule": {}}], 5)
     assert "another size: within 15% of its best at 1 of 4 tasks" in told
 
 

@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 PASSES = Path(__file__).parents[3] / "benchmarks" / "gpu"
-SAYS = '#!/bin/bash\ncase "$1" in benchmarks/*) echo "${1##*/} ${CUDA_VISIBLE_DEVICES-all} $*" >>"$CALLS" ;; esac\n'
+SAYS = """#!/bin/bash
+case "$1" in
+  benchmarks/*) echo "${1##*/} ${CUDA_VISIBLE_DEVICES-all} $*" >>"$CALLS" ;;
+  -m) echo "$7 ${CUDA_VISIBLE_DEVICES-all} $*" >>"$CALLS" ;; # kernelwright train pipeline FOLDER --recipe NAME
+esac
+"""
 HOST = "#!/bin/bash\nfor n in 1 2 3 4; do echo 'NVIDIA H200'; done\n"
 
 
@@ -54,20 +59,20 @@ def test_without_a_choice_all_gpus_of_the_host_are_used(calls):
 
 
 def test_training_keeps_to_its_gpus(calls):
-    assert seen(calls("frontend", gpus="2,3"), "train_small.py") == ["2", "3"]
+    assert seen(calls("frontend", gpus="2,3"), "forms") == ["2", "3"]
     (midend,) = calls("midend", gpus="3,1,2")
     assert midend[1] == "3"
-    assert midend[2].endswith("--gpus 1 2")
+    assert midend[2].endswith('--set gpus=["1", "2", ]')
 
 
 def test_each_arm_of_a_training_has_a_gpu_and_a_folder_of_its_own(calls):
-    of_seeds = calls("frontend", gpus="1,3", ARMS="4;4 --grpo-rate 1e-4")
+    of_seeds = calls("frontend", gpus="1,3", ARMS="4;4 --set grpo.learning_rate=1e-4")
     assert [gpu for _, gpu, _ in of_seeds] == ["1", "3"]
-    assert [arguments.split("--seed ")[1] for *_, arguments in of_seeds] == ["4", "4 --grpo-rate 1e-4"]
+    assert [arguments.split("--set seed=")[1] for *_, arguments in of_seeds] == ["4", "4 --set grpo.learning_rate=1e-4"]
     calls("midend")
     of_rewards = calls("midend", gpus="2,0", ARMS="raw ungated")
     assert [(gpu, arguments.split("--only ")[1].split()[0]) for _, gpu, arguments in of_rewards] == [
         ("0", "ungated"),
         ("2", "raw"),
     ]
-    assert len({arguments.split("--work ")[1].split()[0] for *_, arguments in [*of_seeds, *of_rewards]}) == 4
+    assert len({arguments.split("pipeline ")[1].split()[0] for *_, arguments in [*of_seeds, *of_rewards]}) == 4

@@ -10,27 +10,28 @@ BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 
 import graph_search  # noqa: E402
+from campaign import written  # noqa: E402
 from graph_tables import Landscape, measured  # noqa: E402
-from graph_trajectories import Row, families  # noqa: E402
+from graph_trajectories import Row, families, read_states  # noqa: E402
 
-from kernelwright.records.technique_graph import code_id  # noqa: E402
-from kernelwright.store.files import open_lines  # noqa: E402
+from kernelwright.records.technique import code_id  # noqa: E402
 
 
 def judged(file, workload=""):
     """Every state of one task, with effects that were made up; on other sizes, others."""
     family = next(f for f in families(["histogram"], workload) if f.kind == "cpu")
     land = Landscape("histogram", other_sizes=bool(workload))
-    with open_lines(Row, file) as lines:
-        for state in family.source.states:
-            speedup = land.judged(state[1:]).speedup
-            verdict = land.judged(state[1:]).model_copy(update={"device": "Made up", "latency_us": 100 / speedup[0]})
-            lines.append(
-                Row(
-                    task=family.task.name, language="cpp", state=state, sizes=family.task.sizes, seconds=0.0,
-                    code=code_id(family.source.code(state, family.task.sizes)), judged=verdict, device="Made up",
-                )
-            )  # fmt: skip
+    rows = []
+    for state in family.source.states:
+        speedup = land.judged(state[1:]).speedup
+        verdict = land.judged(state[1:]).model_copy(update={"device": "Made up", "latency_us": 100 / speedup[0]})
+        rows.append(
+            Row(
+                task=family.task.name, language="cpp", state=state, sizes=family.task.sizes, seconds=0.0,
+                code=code_id(family.source.code(state, family.task.sizes)), judged=verdict, device="Made up",
+            )
+        )  # fmt: skip
+    file.write_text(written({"rows": [row.model_dump(mode="json") for row in rows]}))
     return file
 
 
@@ -39,10 +40,10 @@ def called(tmp_path, monkeypatch, capsys):
     """Calls the command on a first and a second pass, and gives what it wrote."""
 
     def call(*more):
-        first, second = judged(tmp_path / "first.jsonl"), judged(tmp_path / "second.jsonl", "small")
+        first, second = judged(tmp_path / "first.json"), judged(tmp_path / "second.json", "small")
         given = ["measured", first, "--second", second, "--out", tmp_path / "out.json", "--budget", "8", *more]
         monkeypatch.setattr(sys, "argv", ["graph_search.py", *map(str, given)])
-        assert graph_search.main() == 0
+        graph_search.main()
         return json.loads((tmp_path / "out.json").read_text()), (tmp_path / "out.html").read_text()
 
     return call
@@ -62,7 +63,6 @@ def test_a_measured_table_is_replayed_and_shown(called):
 
 
 def test_a_table_with_a_state_missing_is_left_out(tmp_path):
-    with open_lines(Row, judged(tmp_path / "rows.jsonl")) as lines:
-        rows = lines.read()
+    rows = read_states(judged(tmp_path / "rows.json"))
     assert [table.name for table in measured(rows)] == ["histogram.cpp"]
     assert list(measured(rows[1:])) == []

@@ -4,6 +4,7 @@ import ast
 import asyncio
 import importlib
 import json
+from argparse import Namespace
 from collections import Counter
 from pathlib import Path
 
@@ -130,36 +131,41 @@ def small(bench, mixture):
     return every, {each.task.name: sample_task(name=each.task.name) for each in every}
 
 
-def test_every_candidate_gets_its_row_and_a_lost_one_is_told(bench, small, tmp_path):
+@pytest.fixture
+def judge_all(bench, tmp_path):
+    """Judges into one file as a call of the program does, with this seed; the document."""
+    mix, file = bench("mix"), tmp_path / "out.json"
+
+    def call(evaluator, tasks, dealt, seed=3, seconds=60.0):
+        asked = Namespace(out=file, seconds=seconds, join=[], anew=False)
+        campaign = bench("campaign").Campaign(asked, ("number",), same=("count", "seed"), summary=mix.summary)
+        campaign.begin({"device": "none", "count": len(tasks), "seed": seed})
+        asyncio.run(mix.judge_all(campaign, evaluator, tasks, dealt))
+        return json.loads(file.read_text()) if file.exists() else {"rows": []}
+
+    return call
+
+
+def test_every_candidate_gets_its_row_and_a_lost_one_is_told(small, judge_all):
     dealt, tasks = small
-    mix = bench("mix")
-    ledger = mix.Ledger(tmp_path / "out.json", len(dealt), 3)
-    ledger.begin({"device": "none"}, 0.5)
-    asyncio.run(mix.judge_all(Knowing(dealt, broken=(5,)), tasks, dealt, ledger, 60.0))
-    written = json.loads((tmp_path / "out.json").read_text())
-    assert [row["number"] for row in written["rows"]] == list(range(len(dealt)))
+    written = judge_all(Knowing(dealt, broken=(5,)), tasks, dealt)
+    assert sorted(row["number"] for row in written["rows"]) == list(range(len(dealt)))
     assert written["summary"]["lost"] == [5]
     assert written["summary"]["misjudged"] == []
-    assert written["summary"]["left"] == 0
     assert written["summary"]["per_minute"] > 0
     assert written["summary"]["stages_s"]["compile"] > 0
     assert written["summary"]["kinds"]["unbuilt"]["outcomes"] == {"build_failed": 4}
 
 
-def test_a_run_that_was_cut_goes_on(bench, small, tmp_path):
+def test_a_run_that_was_cut_goes_on(small, judge_all):
     dealt, tasks = small
-    mix, path = bench("mix"), tmp_path / "out.json"
-    for part in (dealt[:8], dealt[8:]):
-        ledger = mix.Ledger(path, len(dealt), 3)
-        assert not {each.number for each in part} & set(ledger.rows)
-        ledger.begin({"device": "none"}, 0.5)
-        asyncio.run(mix.judge_all(Knowing(dealt), tasks, part, ledger, 60.0))
-    written = json.loads(path.read_text())
-    assert len(written["rows"]) == len(dealt)
-    assert [part["judged"] for part in written["parts"]] == [8, len(dealt) - 8]
-    assert written["summary"]["wall_s"] == pytest.approx(sum(part["wall_s"] for part in written["parts"]))
+    for part in (dealt[:8], dealt):
+        written = judge_all(Knowing(dealt), tasks, part)
+    assert [sum(row["call"] == call for row in written["rows"]) for call in (0, 1)] == [8, len(dealt) - 8]
+    spent = [max(row["call_s"] for row in written["rows"] if row["call"] == call) for call in (0, 1)]
+    assert written["summary"]["wall_s"] == pytest.approx(sum(spent))
     with pytest.raises(SystemExit):
-        mix.Ledger(path, len(dealt), 4)
+        judge_all(Knowing(dealt), tasks, dealt, seed=4)
 
 
 def test_a_task_is_known_after_a_right_kernel_of_each_style(bench):
@@ -179,24 +185,16 @@ def test_a_slot_takes_lines_at_its_indentation_or_none(bench):
         filled("$unknown\n", {})
 
 
-def test_nothing_is_begun_after_the_time_is_over(bench, small, tmp_path):
+def test_nothing_is_begun_after_the_time_is_over(small, judge_all):
     dealt, tasks = small
-    mix = bench("mix")
-    ledger = mix.Ledger(tmp_path / "out.json", len(dealt), 3)
-    ledger.begin({}, 0.0)
-    asyncio.run(mix.judge_all(Knowing(dealt), tasks, dealt, ledger, -1.0))
-    assert not ledger.rows
+    assert not judge_all(Knowing(dealt), tasks, dealt, seconds=-1.0)["rows"]
 
 
-def test_what_is_misjudged_is_told_with_its_source(bench, small, tmp_path):
+def test_what_is_misjudged_is_told_with_its_source(small, judge_all):
     dealt, tasks = small
-    mix = bench("mix")
-    ledger = mix.Ledger(tmp_path / "out.json", len(dealt), 3)
-    ledger.begin({}, 0.0)
-    asyncio.run(mix.judge_all(ScriptedEvaluator(outcomes=["compiled"]), tasks, dealt, ledger, 60.0))
-    written = json.loads((tmp_path / "out.json").read_text())
+    written = judge_all(ScriptedEvaluator(outcomes=["compiled"]), tasks, dealt)
     assert written["summary"]["misjudged"] == list(range(len(dealt)))
-    assert written["rows"][0]["source"] == dealt[0].candidate.source
+    assert all(row["source"] == dealt[row["number"]].candidate.source for row in written["rows"])
 
 
 def test_the_drill_has_its_faults_and_compares_verdict_by_verdict(bench, mixture):

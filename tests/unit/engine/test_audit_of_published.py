@@ -6,9 +6,9 @@ import json
 import pytest
 
 from kernelwright.engine.audit import AuditRequest, audit
-from kernelwright.errors import RefereeError, TaskError
-from kernelwright.records.binding import Binding
-from kernelwright.records.published import AuditedKernel, PublishedKernel, summed_up
+from kernelwright.errors import RefereeError, TaskError, UsageError
+from kernelwright.records.evaluation import Binding
+from kernelwright.records.published import AuditedKernel, PublishedKernel, summarise
 from kernelwright.testing.samples import SOURCE, sample_evaluation, sample_measured, sample_task
 from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 
@@ -125,8 +125,15 @@ def test_hostile_names_do_not_become_markup(request_of, tmp_path):
     assert "<script" not in run(request_of(), Fateful()).page.read_text()
 
 
+def test_a_folder_without_kernels_is_no_audit(request_of, tmp_path):
+    entries = [{"name": name, "task": "x = 1\n", "kernel": KERNEL} for name in ("a", "b")]
+    (tmp_path / "all.json").write_text(json.dumps(entries))
+    with pytest.raises(UsageError, match="nothing there is a published kernel beside its task"):
+        run(request_of(), Fateful())
+
+
 def test_an_audit_of_nothing_measured_has_no_mean():
     blank = PublishedKernel(name="x", origin="x", reference="", kernel="", missing="gone")
-    summary = summed_up((AuditedKernel(key="k", published=blank, reason="nothing to judge"),))
+    summary = summarise((AuditedKernel(key="k", published=blank, reason="nothing to judge"),))
     assert (summary.claimed, summary.measured) == (None, None)
     assert "geometric" not in summary.sentence

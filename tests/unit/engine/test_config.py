@@ -2,8 +2,16 @@
 
 import pytest
 
-from kernelwright.engine.config import RunConfig, colleagues, hurried, load_config, merge, wished
+from kernelwright.engine.config import (
+    RunConfig,
+    load_config,
+    merge,
+    with_task_defaults,
+    with_time_limit,
+    without_inductor,
+)
 from kernelwright.errors import UsageError
+from kernelwright.models.config import ModelConfig
 from kernelwright.records.task import Target, TaskLimits
 from kernelwright.search.frontend_midend import FrontendMidendConfig
 from kernelwright.search.independent import BestOfNConfig
@@ -121,7 +129,7 @@ def test_a_strategy_brings_the_budget_that_it_needs(strategy, proposals):
     ],
 )
 def test_models_write_what_the_strategy_s_system_writes(settings, kind, language):
-    assert wished(load_config(None, settings), TaskLimits(), kind).language == language
+    assert with_task_defaults(load_config(None, settings), TaskLimits(), kind).language == language
 
 
 @pytest.mark.parametrize(
@@ -137,7 +145,7 @@ def test_models_write_what_the_strategy_s_system_writes(settings, kind, language
 )
 def test_the_compiler_is_a_colleague_where_kernels_are_timed_against_it(settings, present, who):
     target = Target(kind="cpu", arch="native", present=present)
-    assert colleagues(load_config(None, settings), target).proposer == who
+    assert without_inductor(load_config(None, settings), target).proposer == who
 
 
 @pytest.mark.parametrize(
@@ -156,7 +164,7 @@ def test_the_compiler_is_a_colleague_where_kernels_are_timed_against_it(settings
 )
 def test_a_search_on_a_gpu_ends_by_time_where_nothing_else_was_asked_for(settings, kind, seconds):
     target = Target(kind=kind, arch="native" if kind == "cpu" else "sm_90", present=True)
-    assert hurried(load_config(None, settings), target).budget.device_s == seconds
+    assert with_time_limit(load_config(None, settings), target).budget.device_s == seconds
 
 
 @pytest.mark.parametrize(
@@ -170,7 +178,7 @@ def test_a_search_on_a_gpu_ends_by_time_where_nothing_else_was_asked_for(setting
 )
 def test_a_quick_final_on_a_gpu_is_shorter_unless_its_seconds_were_named(settings, kind, seconds):
     target = Target(kind=kind, arch="native" if kind == "cpu" else "sm_90", present=True)
-    assert hurried(load_config(None, settings), target).policy.final_seconds == seconds
+    assert with_time_limit(load_config(None, settings), target).policy.final_seconds == seconds
 
 
 @pytest.mark.parametrize(
@@ -193,3 +201,32 @@ def test_an_effort_brings_settings_under_what_is_said(settings, proposals, point
 def test_an_effort_that_nobody_knows_is_named():
     with pytest.raises(UsageError, match=r"effort: .*'quick', 'standard' or 'thorough'"):
         load_config(None, {"effort": "high"})
+
+
+def models_of(tmp_path, table):
+    path = tmp_path / "models.toml"
+    path.write_text(f"[models.default]\n{table}max_tokens = 4096\nretries = 2\ntimeout_s = 6\n")
+    return path
+
+
+def test_settings_of_a_model_that_is_named_on_the_command_line_hold(tmp_path):
+    told = []
+    flags = {"models": {"default": {"provider": "openai", "name": "m"}}}
+    config = load_config(models_of(tmp_path, ""), flags, tell=told.append)
+    model = config.models["default"]
+    assert (model.name, model.max_tokens, model.retries, model.timeout_s) == ("m", 4096, 2, 6.0)
+    assert told == []
+
+
+def test_settings_of_another_model_are_not_used_and_that_is_told(tmp_path):
+    told = []
+    flags = {"models": {"default": {"provider": "openai", "name": "m", "retries": 1}}}
+    config = load_config(models_of(tmp_path, 'name = "other"\n'), flags, tell=told.append)
+    assert config.models["default"] == ModelConfig(name="m", retries=1)
+    assert [text.partition(" ")[0] for text in told] == ["models.default.max_tokens", "models.default.timeout_s"]
+
+
+def test_settings_of_another_strategy_are_told_too(file):
+    told = []
+    load_config(file, {"strategy": {"name": "tritongym"}}, tell=told.append)
+    assert [text.partition(" ")[0] for text in told] == ["strategy.n"]

@@ -3,7 +3,7 @@
 import pytest
 
 from kernelwright.engine.config import load_config
-from kernelwright.engine.gateway.meter import AGENT_REPLIES, Estimate, estimate, forecast
+from kernelwright.engine.gateway.models import AGENT_REPLIES, Estimate, estimate, forecast
 from kernelwright.search.table import spelled, spellings, strategy_of
 from kernelwright.testing.samples import sample_task
 

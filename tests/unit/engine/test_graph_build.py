@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 
 from kernelwright.engine.config import RunConfig
-from kernelwright.engine.gateway.router import read_models
+from kernelwright.engine.gateway.models import read_models
 from kernelwright.engine.graph_build import BuildRequest, build, judged_of, of_run
 from kernelwright.engine.graph_scope import _reached, graph_id, scope_of
 from kernelwright.errors import RefereeError, StoreError, TaskError, UsageError
@@ -21,11 +21,10 @@ from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalReques
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatReply
 from kernelwright.records.measure import Side
-from kernelwright.records.technique import Gain
-from kernelwright.records.technique_graph import START
+from kernelwright.records.technique import START, Gain
 from kernelwright.search.regraph import ReGraphConfig
+from kernelwright.store.memory import StateKey, StrategyStates
 from kernelwright.store.run import RunStore
-from kernelwright.store.strategy_state import StateKey, StrategyStates
 from kernelwright.testing.samples import sample_card, sample_environment, sample_evaluation, sample_task
 from kernelwright.testing.scripted import ScriptedEvaluator
 from technique_graphs import cube
@@ -263,7 +262,7 @@ def with_gain(step, median):
 def test_the_language_is_the_one_in_which_most_is_known(tmp_path):
     task = sample_task()
     serial = task.model_copy(update={"source": task.source.model_copy(update={"serial": "serial code\n"})})
-    assert _reached(cube("a", "b"), serial, "cpp") == 3
+    assert _reached(cube("a", "b"), serial, "cpp") == 4
     assert _reached(cube("a", "b"), serial, "cuda") == 0
     assert _reached(cube("a", "b"), task, "cpp") == 0
 
@@ -278,7 +277,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from kernelwright.search.strategy import add_learned
-from kernelwright.store.strategy_state import StateKey, StrategyStates
+from kernelwright.store.memory import StateKey, StrategyStates
 states = StrategyStates(Path(sys.argv[1]))
 ended = {"version": "1", "edges": {"start>a": {"runs": 2, "gain": 3.0, "failed": 1}}}
 states.merge(StateKey("regraph", "dev", "reduction"), sys.argv[2], lambda stored: add_learned(stored, None, ended))

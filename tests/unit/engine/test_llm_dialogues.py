@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from kernelwright.engine.gateway.router import ModelRouter
+from kernelwright.engine.gateway.models import ModelRouter
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.models.config import ModelConfig
 from kernelwright.propose.llm.writer import LLM

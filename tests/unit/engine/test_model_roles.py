@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.engine.gateway.router import ModelRouter, read_models
+from kernelwright.engine.gateway.models import ModelRouter, read_models
 from kernelwright.errors import UsageError
 from kernelwright.models.table import make_model
 

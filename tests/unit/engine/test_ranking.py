@@ -2,7 +2,7 @@
 
 import json
 
-from kernelwright.engine.session import write_experience
+from kernelwright.engine.stored_runs import learn
 from kernelwright.reward.predictor.experience import read_rows
 from kernelwright.testing.scripted import ScriptedProposer, quality, source_quality
 
@@ -62,7 +62,7 @@ def test_an_agent_is_asked_for_one_since_its_tools_run_before_any_ranking(play):
 def test_what_a_search_was_told_is_in_its_experience(play, tmp_path):
     played = play(**FOUR)
     fresh = [attempt.number for attempt in played.attempts if attempt.known is None]
-    assert write_experience([played.folder], tmp_path / "past.jsonl") == len(fresh) > 0
+    assert learn([played.folder], tmp_path / "past.jsonl") == len(fresh) > 0
     told = dict(played.store.tells())
     assert [row.reward for row in read_rows(tmp_path / "past.jsonl")] == [told[number] for number in fresh]
 

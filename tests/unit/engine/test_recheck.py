@@ -6,10 +6,10 @@ import json
 import pytest
 
 from kernelwright.engine.config import RunConfig
-from kernelwright.engine.receipts.recheck import SUMMARY, RecheckRequest, recheck
+from kernelwright.engine.recheck import SUMMARY, RecheckRequest, recheck
 from kernelwright.engine.run import Parts, run
 from kernelwright.errors import RefereeError, StoreError, TaskError
-from kernelwright.records.replay_comparison import Recheck
+from kernelwright.records.receipt import Recheck
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import sample_card, sample_environment
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, scripted_suppliers

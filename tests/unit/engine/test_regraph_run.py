@@ -17,10 +17,10 @@ from kernelwright.engine.graph_build import BuildRequest, build
 from kernelwright.engine.request import OptimizeRequest
 from kernelwright.engine.run import state_key
 from kernelwright.engine.session import begin, go_on
-from kernelwright.errors import RefereeError
+from kernelwright.errors import ProposeError, RefereeError
 from kernelwright.propose.table import make_proposer
+from kernelwright.store.memory import StrategyStates
 from kernelwright.store.run import RunStore
-from kernelwright.store.strategy_state import StrategyStates
 from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 
 SERIAL = """/* kernelwright
@@ -82,6 +82,21 @@ def request(place, runs="runs", **strategy):
         }
     )
     return OptimizeRequest(place / "twice.cpp", "cpu", config, place / runs)
+
+
+def test_serial_code_whose_order_cannot_be_given_up_ends_before_a_run_and_says_what_hinders(place):
+    (place / "twice.cpp").write_text(SERIAL.replace("i = 0", "i = 1").replace("2 * x[i]", "x[i] * out[i - 1]"))
+    with pytest.raises(ProposeError, match="of the loop over i, passes meet in out"):
+        asyncio.run(begin(request(place), parts(place)))
+    assert not (place / "runs").exists() or not any((place / "runs").iterdir())
+
+
+def test_serial_code_that_the_graph_has_never_seen_is_ported_by_a_rewriting(place):
+    (place / "twice.cpp").write_text(SERIAL.replace("2 * x[i]", "x[i] + x[n - 1 - i]"))
+    result = asyncio.run(begin(request(place), parts(place)))
+    techniques = [attempt.proposal.technique for attempt in RunStore.open(Path(result.summary.folder)).attempts()]
+    assert techniques[0] in ("function-with-constants", "threads-over-rows")
+    assert "simd-reduction" in techniques
 
 
 def sources(store):

@@ -10,8 +10,7 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Incorrect
 from kernelwright.records.measure import Accuracy, Ratio, Side
 from kernelwright.records.policy import Policy
-from kernelwright.records.receipt import Claim
-from kernelwright.records.replay_comparison import Change
+from kernelwright.records.receipt import Change, Claim
 from kernelwright.testing.samples import (
     sample_arms,
     sample_environment,

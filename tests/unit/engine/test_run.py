@@ -9,8 +9,10 @@ import pytest
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.events import EVENT
 from kernelwright.engine.run import INTERRUPTED, Parts, run
+from kernelwright.engine.summary import summarize
 from kernelwright.errors import MachineError, ProposeError, StoreError, TaskError
 from kernelwright.records.attempt import speedup
+from kernelwright.records.evaluation import Suspect
 from kernelwright.records.measure import Load, Ratio
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import sample_card
@@ -104,6 +106,44 @@ def test_a_refuted_finalist_makes_room_for_the_next(play):
     best = play(**FOUR).outcome.final
     played = play(ScriptedEvaluator(outcomes=("measured",), refuted=(quality(best),)), **FOUR)
     assert quality(played.outcome.final) < quality(best)
+
+
+class Disturbed(ScriptedEvaluator):
+    """Finals that other work disturbs, for a number of times."""
+
+    times = 0
+
+    async def evaluate(self, task, candidate, effort="search"):
+        found = await super().evaluate(task, candidate, effort)
+        self.times -= effort == "final"
+        if effort == "final" and self.times >= 0:
+            return Suspect(because="clock_disagrees", evidence="its clock misses 3 us", load=Load(cores=2, during=1.5))
+        return found
+
+
+def disturbed(times):
+    evaluator = Disturbed(outcomes=("measured",))
+    evaluator.times = times
+    return evaluator
+
+
+def test_a_final_that_other_work_disturbed_is_measured_again_by_itself(play):
+    played = play(disturbed(1), **FOUR)
+    assert played.outcome.final.evaluation.timing.final
+    assert "once more" in played.of("phase")[-1].text
+    again = play(disturbed(9), folder=played.folder, **FOUR)
+    assert again.calls == [], "what was measured then is recorded"
+
+
+def test_a_run_whose_finals_stay_disturbed_says_so_and_measures_again_when_it_is_resumed(play):
+    played = play(disturbed(99), **FOUR)
+    told = summarize(played.store)
+    assert (told.answer, told.best, told.goes_on) == ("disturbed", None, True)
+    assert told.said == "Right, and its final measurement was disturbed"
+    assert "its clock misses 3 us" in told.why and "resume" in told.why
+    again = play(disturbed(0), folder=played.folder, **FOUR)
+    assert len(again.calls) == 1
+    assert (summarize(again.store).answer, again.outcome.final.number) == ("faster", again.outcome.best)
 
 
 def test_when_no_finalist_stands_there_is_no_best(play):

@@ -9,14 +9,13 @@ import pytest
 from kernelwright.engine.budget import Budget
 from kernelwright.engine.config import load_config
 from kernelwright.engine.gateway import run_gateway
-from kernelwright.engine.gateway.meter import Meter
-from kernelwright.engine.gateway.router import ModelRouter, open_router
+from kernelwright.engine.gateway.models import Meter, ModelRouter, open_router
 from kernelwright.engine.journal import Journal
 from kernelwright.errors import ModelError, ProposeError, StoreError, UsageError
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.stream import HEARD
-from kernelwright.propose.gateway import NoRoom
 from kernelwright.propose.llm.dialogue import MOST_TOKENS
+from kernelwright.propose.proposer import NoRoom
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatMessage, ChatReply, ChatRequest
@@ -139,7 +138,7 @@ def test_what_was_lost_leaves_less_of_the_cap(play):
     for model in (Losing(fails=[0]), Losing(fails=[0]), ScriptedModel()):
         played = play(proposer=AskingProposer(), router=router_of(model, priced), folder=folder, **capped)
         folder = played.folder
-    assert [message.kind for message in played.store.messages()] == ["prompt", "lost", "lost", "no_room"]
+    assert [message.kind for message in played.store.messages()] == ["prompt", "lost", "prompt", "lost", "no_room"]
     assert model.requests == []
 
 

@@ -92,3 +92,24 @@ def test_what_a_weaker_sandbox_let_pass_is_not_taken_over(play, cache):
     _, judged, _ = play("first", cache, isolation=("network",))
     _, again, _ = play("second", cache, isolation=("network", "landlock"))
     assert again.calls == judged.calls
+
+
+def test_what_becomes_best_by_the_cache_s_word_is_judged_here_where_no_final_judges_it(play, cache):
+    """For a device that is not here."""
+    play("first", cache, ScriptedEvaluator(outcomes=("verified",)))
+    truth = ScriptedEvaluator(outcomes=("incorrect",))
+    second, _, _ = play("second", cache, truth)
+    assert len(truth.calls) == len({a.proposal.candidate.id for a in second.attempts()})
+    assert {a.evaluation.outcome for a in second.attempts()} == {"incorrect"}
+    assert second.outcome().best is None
+    agreeing = ScriptedEvaluator(outcomes=("verified",))
+    third, _, _ = play("third", cache, agreeing)
+    assert len(agreeing.calls) == 1, "what does not become best is taken over"
+    assert third.attempts()[third.outcome().best].evaluation.cached_from == ""
+
+
+def test_a_figure_of_the_cache_that_no_final_measures_is_measured_here(play, cache):
+    play("first", cache)
+    second, spared, _ = play("second", cache, remeasurement={"enabled": False})
+    best = second.attempts()[second.outcome().best].evaluation
+    assert spared.calls and not best.cached_from

@@ -6,7 +6,8 @@ import pytest
 
 from kernelwright.engine.events import Warned
 from kernelwright.engine.run import Ending
-from kernelwright.engine.session import wind_up, write_experience, write_report
+from kernelwright.engine.session import wind_up
+from kernelwright.engine.stored_runs import learn, report
 from kernelwright.errors import ProposeError, StoreError
 from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
 
@@ -25,13 +26,13 @@ def suppliers():
 
 def test_a_full_disk_leaves_the_page_the_kernel_and_the_experience_that_were_there(run, suppliers, full_disk):
     wind_up(run.store, Ending(run.outcome), suppliers)
-    write_experience([run.folder], run.folder / "experience.jsonl")
+    learn([run.folder], run.folder / "experience.jsonl")
     before = {file.name: file.read_bytes() for file in run.folder.iterdir()}
     full_disk()
     for write in (
         lambda: wind_up(run.store, Ending(run.outcome), suppliers),
-        lambda: write_report(run.folder, None, suppliers),
-        lambda: write_experience([run.folder], run.folder / "experience.jsonl"),
+        lambda: report(run.folder, None, suppliers),
+        lambda: learn([run.folder], run.folder / "experience.jsonl"),
     ):
         with pytest.raises(StoreError, match="No space left"):
             write()

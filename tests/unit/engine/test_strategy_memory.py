@@ -12,8 +12,8 @@ from kernelwright.engine.run import Parts, create_run, run, state_key
 from kernelwright.engine.session import begin, play_in
 from kernelwright.records.run import state_id
 from kernelwright.search.table import STRATEGIES
+from kernelwright.store.memory import StrategyStates
 from kernelwright.store.run import RunStore
-from kernelwright.store.strategy_state import StrategyStates
 from kernelwright.testing.samples import SOURCE, sample_card
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, scripted_suppliers
 from remembering import enter

@@ -5,14 +5,14 @@ import asyncio
 import pytest
 
 from kernelwright.engine.config import load_config
-from kernelwright.engine.tuning import left_behind, recalled
+from kernelwright.engine.run import keep_schedule, with_tuned_schedule
 from kernelwright.propose.author.author import Author
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import ProposalRequest
 from kernelwright.records.candidate import Define
+from kernelwright.records.run import TuningEntry, TuningKey
 from kernelwright.records.task import Target
-from kernelwright.records.tuning import TuningEntry, TuningKey
-from kernelwright.store.tuning import TuningCache
+from kernelwright.store.memory import TuningCache
 from kernelwright.testing.samples import sample_attempt, sample_card, sample_task
 
 KEY = TuningKey(language="cpp", family="rows(block)", shape_class="float32")
@@ -49,27 +49,27 @@ def attempt(outcome="measured"):
 
 
 def test_what_won_is_on_the_card_of_the_next_run(cache, card):
-    assert recalled(card, CONFIG, Tuner(), cache).tuned is None
-    assert left_behind(card, CONFIG, Tuner(), attempt(), cache) is None
-    found = recalled(card, CONFIG, Tuner(), cache).tuned
+    assert with_tuned_schedule(card, CONFIG, Tuner(), cache).tuned is None
+    assert keep_schedule(card, CONFIG, Tuner(), attempt(), cache) is None
+    found = with_tuned_schedule(card, CONFIG, Tuner(), cache).tuned
     assert (found.run, found.task, found.schedule) == (card.id, card.task.name, {"block": 4096, "order": "rows"})
 
 
 @pytest.mark.parametrize("settings", [{"cache": False}, {"withhold_feedback": True}])
 def test_a_run_that_keeps_to_itself_takes_nothing(cache, card, settings):
-    left_behind(card, CONFIG, Tuner(), attempt(), cache)
-    assert recalled(card, load_config(None, settings), Tuner(), cache).tuned is None
+    keep_schedule(card, CONFIG, Tuner(), attempt(), cache)
+    assert with_tuned_schedule(card, load_config(None, settings), Tuner(), cache).tuned is None
 
 
 def test_what_was_not_measured_or_has_no_schedule_is_not_kept(cache, card):
-    left_behind(card, CONFIG, Tuner(), attempt("verified"), cache)
-    left_behind(card, CONFIG, Tuner(), None, cache)
+    keep_schedule(card, CONFIG, Tuner(), attempt("verified"), cache)
+    keep_schedule(card, CONFIG, Tuner(), None, cache)
     assert not cache.file.exists()
 
 
 def test_a_cache_that_cannot_be_written_is_told_and_loses_no_run(tmp_path, card):
     (tmp_path / "file").write_text("")
-    told = left_behind(card, CONFIG, Tuner(), attempt(), TuningCache(tmp_path / "file" / "tuning.json"))
+    told = keep_schedule(card, CONFIG, Tuner(), attempt(), TuningCache(tmp_path / "file" / "tuning.json"))
     assert "later runs will not try this schedule first" in told
 
 

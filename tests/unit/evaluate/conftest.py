@@ -7,7 +7,11 @@ import pytest
 from kernelwright.evaluate.backends.cpu.backend import CpuBackend, host_of
 from kernelwright.evaluate.sandbox.spawn import Warm
 
-PRELOADED = ("kernelwright.evaluate.entrypoints.reference", "kernelwright.evaluate.entrypoints.tool", "torch._dynamo")
+PRELOADED = (
+    "kernelwright.evaluate.entrypoints.reference.cpu",
+    "kernelwright.evaluate.entrypoints.tools.tool",
+    "torch._dynamo",
+)
 """What every child would import anew; none of it starts a thread."""
 
 

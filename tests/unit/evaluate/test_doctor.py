@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections import namedtuple
 
 import pytest
@@ -53,6 +54,24 @@ def test_this_machine_is_fit_and_torch_is_not_imported_here():
     assert all(c["detail"] for c in checks.values())
     assert all(c["fix"] for c in checks.values() if c["status"] != "ok")
     assert not any(c["fix"] for c in checks.values() if c["status"] == "ok")
+
+
+# --- places -------------------------------------------------------------------------------------------------------
+
+
+def test_places_that_do_not_do_are_named_with_their_cure(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert [check.status for check in doctor._places()] == ["ok", "ok"]
+    (tmp_path / "state" / "kernelwright" / "secret").chmod(0o644)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    temporary, secret = doctor._places()
+    assert (temporary.status, secret.status) == ("missing", "missing")
+    assert "TMPDIR" in temporary.fix and "chmod" in secret.fix
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    unkept = doctor._places()[1]
+    assert (unkept.status, "XDG_STATE_HOME" in unkept.fix) == ("lost", True)
 
 
 # --- compilers ----------------------------------------------------------------------------------------------------
@@ -128,6 +147,19 @@ def test_a_package_that_is_not_here_or_broken(tmp_path, monkeypatch):
     assert "pip install nowhere-bindings" in absent.fix
     assert broken.status == "lost"
     assert "libcudart.so.13" in broken.detail
+
+
+def test_a_toolkit_without_nvrtc_for_python_is_named_with_its_pip_line(programs, monkeypatch):
+    programs("nvcc", "echo release 13.0")
+    run = look.run
+    lacking = ["import sys; sys.modules['cuda.bindings'] = None; "]
+    monkeypatch.setattr(
+        look, "run", lambda argv: run([*argv[:2], lacking[0] + argv[2], *argv[3:]]) if len(argv) > 3 else None
+    )
+    check = cuda._nvrtc()
+    assert (check.status, check.fix) == ("lost", "For CUDA C++: pip install 'kernelwright[cuda]'.")
+    lacking[0] = ""
+    assert cuda._nvrtc().status == "ok"
 
 
 @pytest.mark.parametrize(("gpu", "lack"), [(True, "missing"), (False, "lost")])

@@ -4,11 +4,12 @@ import pytest
 import torch
 
 from kernelwright.evaluate import float8, pieces
-from kernelwright.evaluate.entrypoints.domains import evidence, with_domain, with_signs
+from kernelwright.evaluate.entrypoints.reference.domains import evidence, with_domain, with_signs
 from kernelwright.evaluate.timing.input_synthesis import InputSynthesis
 from kernelwright.evaluate.timing.structure import learnt
 from kernelwright.evaluate.verify import distributions
 from kernelwright.evaluate.verify.exact import Stepped, share_off
+from kernelwright.evaluate.verify.meaning import Given
 from kernelwright.records.tensor import Domain, TensorSpec
 
 DTYPES = sorted(float8.FLOAT8, key=str)
@@ -44,7 +45,7 @@ def test_what_is_too_large_becomes_the_largest(dtype):
 @pytest.mark.parametrize("distribution", distributions.DISTRIBUTIONS, ids=lambda one: one.name)
 def test_every_distribution_gives_finite_values(dtype, distribution):
     x = torch.randn(64, 32).to(dtype)
-    changed = distributions.apply(distribution, x, spec(dtype), torch.Generator().manual_seed(1))
+    changed = distributions.apply(distribution, x, Given(spec(dtype), torch.Generator().manual_seed(1)))
     assert changed.dtype == dtype
     assert pieces.all_finite(changed)
     assert not torch.equal(float8.bits(changed), float8.bits(x))
@@ -99,6 +100,8 @@ def test_all_values_an_ulp_too_large_are_refused_and_so_are_zeros(dtype):
 
 
 @named
-def test_what_was_never_written_is_told(dtype):
+def test_what_was_never_written_or_is_nan_is_told_as_both(dtype):
     got = torch.full((8,), 0xFF, dtype=torch.uint8).view(dtype)
-    assert Stepped(torch.zeros(8).to(dtype), 0.0, 0.0).judge([got])[1].because == "unwritten"
+    wrong = Stepped(torch.zeros(8).to(dtype), 0.0, 0.0).judge([got])[1]
+    assert wrong.because == "nonfinite", "in eight bits a NaN has the bytes of memory that was never written"
+    assert "8 of 8 elements are not finite, as memory is that was never written" in wrong.evidence

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from kernelwright.evaluate.entrypoints.serial import SerialFunction, as_double, linked
-from kernelwright.records.serial import SerialSpec
+from kernelwright.evaluate.entrypoints.reference.serial import SerialFunction, as_double, linked
+from kernelwright.records.task import SerialSpec
 from kernelwright.tasks.serial import read_serial
 
 HEAD = """/* kernelwright
@@ -48,6 +48,17 @@ def test_it_computes_in_single_and_in_double_precision(function):
     assert torch.equal(third(x), x / 3)
     assert torch.equal(third(x.double()), x.double() / 3)
     assert third(x.double()).dtype == torch.float64
+
+
+def test_its_own_functions_are_called_and_not_the_c_librarys(tmp_path):
+    (file := tmp_path / "f.c").write_text(
+        f"{HEAD}int advance(float *out, float v) {{ *out = 2 * v; return 0; }}\n"
+        "void f(const float *x, float *out, long n) { for (long i = 0; i < n; ++i) advance(out + i, x[i]); }\n"
+    )
+    module = {}
+    exec(compile(read_serial(file).source, "task", "exec"), module)
+    x = torch.randn(100)
+    assert torch.equal(module["FUNCTION"](x), 2 * x)
 
 
 def test_several_in_one_process_do_not_hang(function):
@@ -102,7 +113,7 @@ def test_what_is_read_and_written_is_returned_and_its_input_stays(function):
         ("out[0] = x[-1025];", "outside of an argument's memory"),
         ("int big = 2147483647; out[0] = big + static_cast<int>(n);", "signed integer overflow"),
         ("long zero = n - n; out[0] = n / zero;", "division by zero"),
-        ("not C++", "does not compile"),
+        ("out[0] = unknown;", "does not compile"),
     ],
 )
 def test_a_faulty_function_is_refused_with_what_was_found(function, body, words):

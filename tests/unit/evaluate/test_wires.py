@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate import jobs
 from kernelwright.evaluate.entrypoints import session
-from kernelwright.evaluate.sandbox import warm
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.messages import calls, entrypoints, tasks, tools
+from kernelwright.evaluate.sandbox.messages import calls, candidates, entrypoints, tasks, tools
 from kernelwright.evaluate.sandbox.messages.base import (
     Answer,
     Done,
@@ -29,9 +28,8 @@ from kernelwright.evaluate.sandbox.messages.base import (
 )
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.records.admission import Checked, Fitness
-from kernelwright.records.binding import Binding
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import Refused
+from kernelwright.records.evaluation import Binding, Refused
 from kernelwright.records.launch import Launch, LaunchPlan
 from kernelwright.records.lowering import LoweredKernel, Lowering
 from kernelwright.records.measure import Yardstick
@@ -47,7 +45,7 @@ SPECS = TASK.workload.outputs
 FOUND = calls.Found(address=1 << 40, dtype="complex64", shape=(3, 0))
 RESULTS = ((FOUND,), (FOUND, FOUND))
 MADE = tools.Made(address=8, nbytes=0)
-HOW = calls.Clocking(clock="each", busy_ns=100, watched=True, off=("cold_cache",))
+HOW = calls.Clocking(clock="each", busy_ns=100, watched=True, cold_cache=False)
 CLOCKED = calls.Clocked(ns=7, each_ns=(3, 4), queued_ns=1, beside_ns=2)
 ACTIVITY = tools.Activity(name="k", us=1.5, count=2, grid=(1, 1, 1), block=None, registers=5)
 LOWERING = Lowering(
@@ -56,7 +54,7 @@ LOWERING = Lowering(
 LOADED = tasks.TaskLoaded(
     inputs=TASK.workload.inputs, parameters=(), outputs=SPECS, tree={"args": [0], "kwargs": {}},
     changes=("x",), state=(), grown=False, spread=(0.0, 1e-7),
-    random=(True, False), finite=True, init=None, flags={},
+    random=(True, False), broken="", init=None, flags={},
 )  # fmt: skip
 SAID = [
     (calls.Open(), Done()),
@@ -64,10 +62,18 @@ SAID = [
     (calls.Run(**WHERE, variant="watch fp64"), calls.Ran(ns=5, beside_ns=1, results=RESULTS)),
     (calls.RunInTurn(count=3, variant="eager", idle=True), calls.RanInTurn(results=RESULTS)),
     (calls.RunOnDevice(**WHERE, how=HOW), CLOCKED),
+    (calls.CaptureGraph(**WHERE), Done()),
+    (calls.HoldCalls(**WHERE, poison=False), Done()),
+    (calls.Replay(how="release", idle=True), Done()),
+    (calls.Overwrite(), Done()),
+    (calls.TimeCopying(**WHERE), calls.CopyingTimed(graph_ns=7, loop_ns=9)),
     (calls.Export(narrow=True), calls.Exported(results=RESULTS)),
     (calls.DescribeInputs(offsets=(0,), tensors=SPECS), calls.Described(tensors=(FOUND,))),
     (tasks.LoadTask(source="x = '\U0001f600'", threads=2), LOADED),
-    (calls.ReduceTask(workload=TASK.workload), calls.TaskReduced(workload=TASK.workload, description="", init="[]")),
+    (
+        calls.ReduceTask(workload=TASK.workload, elements=9),
+        calls.TaskReduced(workload=TASK.workload, description="", init="[]"),
+    ),
     (calls.ExportGraph(), calls.GraphExported(graph=TASK.graph)),
     (tasks.EstimateTask(source=""), tasks.Estimated(nbytes=5 << 30)),
     (tasks.Widen(inputs=(0, 2)), tasks.Widened(inputs=(2,))),
@@ -81,34 +87,37 @@ SAID = [
     (calls.TellPrecision(), calls.Precision(flags={"cudnn.allow_tf32": True, "float32_matmul_precision": "high"})),
     (calls.Release(collect=True), Done()),
     (
-        calls.LoadLibrary(
+        candidates.LoadLibrary(
             starts=(0,), entry="work", outputs=1, pool_bytes=1 << 30, workspace_bytes=8, threads=2, private=True
         ),
-        calls.LibraryLoaded(pool=4096),
+        candidates.LibraryLoaded(pool=4096),
     ),
-    (calls.RunPlaced.of(((0, 64), (64, 0)), ((1 << 46,), (8,))), calls.Ran(ns=5)),
-    (calls.LoadInterpreted(starts=(0,), arch="sm_90", **OF_MODEL), Done()),
+    (candidates.RunPlaced.of(((0, 64), (64, 0)), ((1 << 46,), (8,))), calls.Ran(ns=5)),
+    (candidates.LoadInterpreted(starts=(0,), arch="sm_90", **OF_MODEL), Done()),
+    (candidates.Examine(workload=OF_MODEL["workload"], init=OF_MODEL["init"]), candidates.Examined(words="a")),
     (
-        calls.LoadModel(
-            sizes=(1,), outbox=2, **OF_MODEL, extension=calls.ExtensionBuild(headers="/h", gencode="compute_90")
+        candidates.LoadModel(
+            sizes=(1,), outbox=2, **OF_MODEL, extension=candidates.ExtensionBuild(headers="/h", gencode="compute_90")
         ),
-        calls.ModelLoaded(binding=Binding(by_name=2, by_value=("w = weight",), left=("bias",), constant=("table",))),
+        candidates.ModelLoaded(
+            binding=Binding(by_name=2, by_value=("w = weight",), left=("bias",), constant=("table",))
+        ),
     ),
-    (calls.LoadModule(starts=(0,), **OF_MODEL, threads=2, constant=True), calls.ModelLoaded()),
+    (candidates.LoadModule(starts=(0,), **OF_MODEL, threads=2, constant=True), candidates.ModelLoaded()),
     (
-        calls.TellParameters(),
-        calls.ParametersHeld(tensors=(calls.Held(address=1 << 46, dtype="float32", strides=(64, 1)), None)),
+        candidates.TellParameters(),
+        candidates.ParametersHeld(tensors=(candidates.Held(address=1 << 46, dtype="float32", strides=(64, 1)), None)),
     ),
-    (calls.Clear(count=3), Done()),
-    (calls.TellLibraryShare(call=(0, 64)), calls.LibraryShare(share=0.5)),
+    (candidates.Clear(count=3), Done()),
+    (candidates.TellLibraryShare(call=(0, 64)), candidates.LibraryShare(share=0.5)),
     (
-        calls.LoadProgram(
+        candidates.LoadProgram(
             sizes=(1,), outbox=2, inputs=1, output_bytes=(4,), plans=(PLAN,), unaligned_plans=(PLAN,), private=SPECS
         ),
-        calls.ProgramLoaded(faults=("no kernel",)),
+        candidates.ProgramLoaded(faults=("no kernel",)),
     ),
-    (calls.ChoosePlan(call=(0,), outs=(8,)), calls.Chosen(index=1, us=(float("inf"), 2.5))),
-    (calls.LaunchPlans(**WHERE, outs=((8,), (16,)), left_out=(1,), how=HOW), CLOCKED),
+    (candidates.ChoosePlan(call=(0,), outs=(8,)), candidates.Chosen(index=1, us=(float("inf"), 2.5))),
+    (candidates.LaunchPlans(**WHERE, outs=((8,), (16,)), left_out=(1,), how=HOW), CLOCKED),
     (tools.Execute(argv=("true",), texts={"a": "b"}, result="c"), tools.Executed(status=-9, log="\0", made=MADE)),
     (
         tools.CompileCuda(source="", names=("k",), options=("-O3",), include=("/i",), library=None),
@@ -211,7 +220,7 @@ def test_there_is_a_sample_of_everything():
 def test_a_child_has_a_handler_of_the_right_type_for_what_it_takes(side, monkeypatch):
     seen = []
     monkeypatch.setattr(session, "serve", lambda control, handlers: seen.append(handlers))
-    importlib.import_module(warm.MODULES[side]).serve(None)
+    importlib.import_module(entrypoints.MODULES[side]).serve(None)
     assert set(seen[0]) == set(entrypoints.ENTRYPOINTS[side])
     for kind, handler in seen[0].items():
         hints = typing.get_type_hints(handler.func if isinstance(handler, partial) else handler)
@@ -221,7 +230,7 @@ def test_a_child_has_a_handler_of_the_right_type_for_what_it_takes(side, monkeyp
 
 
 def test_every_side_is_served():
-    assert warm.MODULES.keys() == entrypoints.ENTRYPOINTS.keys()
+    assert entrypoints.MODULES.keys() == entrypoints.ENTRYPOINTS.keys()
 
 
 @pytest.mark.parametrize(

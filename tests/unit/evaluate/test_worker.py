@@ -246,7 +246,7 @@ class Loop:
 
 @pytest.fixture
 def loop(monkeypatch):
-    """Starts a worker's loop over a court."""
+    """Starts a worker's loop over a service."""
     made = []
 
     def start(service):

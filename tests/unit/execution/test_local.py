@@ -2,6 +2,9 @@
 
 import asyncio
 import contextlib
+import os
+import signal
+import tempfile
 import time
 from pathlib import Path
 
@@ -69,6 +72,23 @@ def test_results_belong_to_their_jobs_however_many_wait(run):
         return await asyncio.gather(*(local.ask(f"echo {n}") for n in range(50)))
 
     assert run(scene) == [str(n) for n in range(50)]
+
+
+def test_a_worker_s_temporary_files_end_with_it_however_it_ends(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    async def scene(local):
+        pid = int(await local.ask("echo pid"))
+        (folder,) = tmp_path.iterdir()
+        assert f"TMPDIR={folder}" in Path(f"/proc/{pid}/environ").read_text().split("\0")
+        (folder / "left").touch()
+        os.kill(pid, signal.SIGKILL)
+        assert await asyncio.to_thread(soon, lambda: not folder.exists())
+        await local.ask("echo pid")
+        return len(list(tmp_path.iterdir()))
+
+    assert run(scene) == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_one_worker_does_all_jobs(run):

@@ -6,7 +6,7 @@ import pytest
 
 from kernelwright.errors import RefereeError
 from kernelwright.execution.executor import IN_FLIGHT
-from kernelwright.execution.pool import ENOUGH, REMEMBERED, WorkerSlot, WorkerSlots
+from kernelwright.execution.ray import ENOUGH, REMEMBERED, WorkerSlot, WorkerSlots
 
 
 @pytest.fixture

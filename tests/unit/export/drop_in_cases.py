@@ -16,7 +16,7 @@ from pathlib import Path
 from drop_in_kernels import KERNELS
 
 from kernelwright.export.model_new import wrap
-from kernelwright.propose.author.designs import DESIGNS
+from kernelwright.propose.author.search.designs import DESIGNS
 from kernelwright.records.candidate import Candidate
 from kernelwright.tasks.table import read_task
 

@@ -154,6 +154,7 @@ class Matrix:
         self.same("deepcopy", change=copy.deepcopy, kernel=True)
         self.same("saved", change=saved, kernel=True)
         self.same("threads", threaded, kernel=True)
+        self.same("compiled_elsewhere", change=compiled_elsewhere, kernel=True)
         calls = []
         self.same("own_hook", change=lambda m: hooked(m, calls), kernel=True, also=lambda: len(calls) == 2)
         for name, register in GLOBAL_HOOKS.items():
@@ -343,6 +344,13 @@ def jvp(module, *inputs):
     if not all(floats(t) for t in inputs):
         return module(*inputs)
     return torch.func.jvp(module, tuple(inputs), tuple(torch.ones_like(t) for t in inputs))[1]
+
+
+def compiled_elsewhere(module):
+    """Wrapped by torch.compile, which leaves marks on it, and called without."""
+    for part in module.modules():
+        torch.compile(part, backend="eager")
+    return module
 
 
 def recompiled(module, *inputs):

@@ -8,8 +8,10 @@ import sys
 
 import pytest
 
+from kernelwright.errors import ProposeError
 from kernelwright.export.model_new import wrap
 from kernelwright.export.reference import reference
+from kernelwright.export.results import put_together
 from kernelwright.propose.author.author import Author
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import ProposalRequest
@@ -81,3 +83,48 @@ def test_constructor_arguments_are_taken_and_mean_nothing():
     found = reference(DEFINED + "\n\ndef get_init_inputs():\n    return [3]\n")
     assert "def __init__(self, *arguments)" in found.body
     assert (found.signature, found.arguments) == ("x, bias, /, *, alpha=SLOPE", ("x", "bias"))
+
+
+OUT = "@dataclasses.dataclass\nclass Out:\n    y: object\n    rest: tuple = ()\n\n\n"
+HELD = (
+    DEFINED.replace("import torch\n", "import dataclasses, torch\n", 1)
+    .replace("def Model", f"{OUT}def Model")
+    .replace(
+        "return torch.relu(scaled(x) + alpha * bias)",
+        "return Out(torch.relu(scaled(x) + alpha * bias), (None, 'relu'))",
+    )
+)
+IN_THEIR_FORM = """
+import torch, exported as e
+new, x, y = e.ModelNew(), torch.randn(64, 33), torch.randn(64, 33)
+with torch.no_grad():
+    found, wanted = new(x, y), e._task_function(x, y)
+assert (type(found), found.rest) == (e.Out, (None, "relu")), found
+assert torch.allclose(found.y, wanted.y, atol=1e-6)
+assert e.ModelNew.stats()["kernel"] == 1, e.ModelNew.stats()
+"""
+
+
+def test_results_come_back_in_the_form_of_the_function_s_own(tmp_path):
+    wanted = task(HELD, "cpu")
+    tree = {"dataclass": "Out", "fields": {"y": 0, "rest": {"tuple": [None, {"text": "relu"}]}}}
+    wanted = wanted.model_copy(update={"workload": wanted.workload.model_copy(update={"result": tree})})
+    assert wanted.id == task(HELD, "cpu").id
+    (made,) = asyncio.run(Author().propose(Brief(wanted, ProposalRequest(number=0, intent="seed"), (), (), 0)))
+    (tmp_path / "exported.py").write_text(wrap(wanted, next(made.candidate.points())))
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", IN_THEIR_FORM],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=150,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("name", ["Out(); import os", "a.b-c"])
+def test_a_name_that_is_none_does_not_reach_a_kernel_s_file(name):
+    with pytest.raises(ProposeError, match="is no name"):
+        put_together({"dataclass": name, "fields": {"y": 0}})

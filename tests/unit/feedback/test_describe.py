@@ -48,10 +48,11 @@ def test_a_best_that_was_not_timed_is_no_yardstick():
 
 
 def test_a_long_log_is_cut_where_it_says_so():
-    attempt = sample_attempt().model_copy(update={"evaluation": BuildFailed(log="e" * 9000)})
+    attempt = sample_attempt().model_copy(update={"evaluation": BuildFailed(log="e" * 9000 + "KeyError")})
     words = describe(attempt, None, None).words
     assert len(words) < LOG_CHARACTERS + 100
-    assert "7000 characters more" in words
+    assert "7008 characters left out" in words
+    assert words.endswith("KeyError"), "what an exception was stands at its end"
 
 
 def test_a_compiler_that_crashed_is_a_failed_compilation():

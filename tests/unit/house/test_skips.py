@@ -19,7 +19,7 @@ def run(folder, body, ci=True, options=()):
     environment["PATH"] = str(folder)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False,
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout
 

@@ -32,7 +32,7 @@ def test_optimize_ends_with_a_kernel_a_report_and_a_summary(kernelwright, task, 
     assert (tmp_path / "best.receipt.json").read_text() == (run / "receipt.json").read_text()
     assert f"{run.name}: 12 attempts" in said.out
     assert f"{run.name}/report.html" in said.out
-    assert re.search(r"new best: \d+\.\d\dx eager \(\d+\.\d\d to \d+\.\d\d\)", said.err)
+    assert re.search(r"by its lower end: \d+\.\d\d× eager \(\d+\.\d\d to \d+\.\d\d\)", said.err)
 
 
 def test_the_json_is_all_of_stdout_and_has_the_promised_fields(kernelwright, task):

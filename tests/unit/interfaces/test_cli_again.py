@@ -59,6 +59,7 @@ def test_hostile_text_in_a_receipt_moves_no_cursor_and_is_no_markup(kernelwright
     document = json.loads(receipt.read_text())
     document["created"] = "\x1b[2J[bold]now[/]"
     document["claim"]["task"]["source"]["name"] = "\x1b]0;owned\x07[red]abs"
+    document["seal"] = ""
     document["hash"] = content_hash(document)
     receipt.write_text(json.dumps(document))
     said = kernelwright("verify", receipt)

@@ -51,7 +51,7 @@ def planned(tmp_path):
 
 def test_where_models_write_direct_is_a_column_unless_it_is_refused(kernelwright, tasks, tmp_path):
     (tmp_path / "talk.jsonl").write_text("")
-    flags = ("--strategies", "fsr", "--budget", "1", "--target", "cpu", "--model", "replay:talk.jsonl")
+    flags = ("--strategy", "fsr", "--budget", "1", "--target", "cpu", "--model", "replay:talk.jsonl")
     said = kernelwright("bench", tasks, *flags, "--run-dir", "bench")
     assert "direct is compared too" in said.err
     assert [arm[0] for arm in planned(tmp_path)] == ["direct", "fsr"]

@@ -196,3 +196,27 @@ def test_the_help_names_every_exit_code(kernelwright):
     said = kernelwright("--help").out.replace("\n", " ")
     for code in (*range(12), 130):
         assert f" {code} " in said
+
+
+class Impatient(ScriptedEvaluator):
+    """Ctrl-C that nothing catches, as a second one is while the first waits for a compiler."""
+
+    async def evaluate(self, *arguments):
+        raise KeyboardInterrupt
+
+
+class ImpatientEarlier(ScriptedEvaluator):
+    """The same before there is a run."""
+
+    async def admit(self, *arguments):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_ctrl_c_names_the_folder_that_is_left_or_says_that_none_is(kernelwright, task, tmp_path, begun):
+    evaluator = (Impatient if begun else ImpatientEarlier)()
+    said = kernelwright("optimize", task, "--target", "cpu", evaluator=evaluator)
+    folders = [*(tmp_path / "runs").glob("*")]
+    assert (said.code, len(folders)) == (130, int(begun))
+    told = f"continue with: kernelwright resume runs/{folders[0].name}" if begun else "nothing is left behind"
+    assert told in said.err.replace("\n", " ")

@@ -7,6 +7,7 @@ import pytest
 from kernelwright import api
 from kernelwright.train.data.making import DataReport, Revalidation
 from kernelwright.train.recipe import Progress
+from kernelwright.train.recipes.run import StageEvent
 from kernelwright.train.session import Trained
 
 
@@ -54,12 +55,38 @@ def test_a_recipe_comes_from_flags_over_its_file(kernelwright, monkeypatch, tmp_
     assert told["last"]["figures"] == {"reward": 0.5}
 
 
+def test_a_pipeline_shows_its_plan_first_and_then_what_became_of_each_stage(kernelwright, monkeypatch, tmp_path):
+    asked = []
+
+    def run(pipeline, folder, suppliers, heard, only, seconds):
+        asked.append((pipeline, only, seconds))
+        for over, words in ((False, "step 3 of 7"), (True, "done")):
+            heard(StageEvent(stage="sft", place=5, of=16, words=words, over=over))
+        (tmp_path / "figures.json").write_text('{"device": "x"}')
+        return tmp_path / "figures.json"
+
+    monkeypatch.setattr(api, "run_pipeline", run)
+    flags = ("--only", "sft", "--only", "grpo", "--set", "grpo.steps=5", "--set", "seed=2", "--workers", "3")
+    said = kernelwright("train", "pipeline", tmp_path, "--recipe", "small", "--seconds", "90", *flags)
+    pipeline, only, seconds = asked[0]
+    assert (only, seconds) == (("sft", "grpo"), 90.0)
+    assert (pipeline.stages["grpo"].steps, pipeline.stages["sft"].seed, pipeline.stages["cheats"].workers) == (5, 2, 3)
+    assert said.err.index("not asked for") < said.err.index("sft (5 of 16): done")
+    assert said.out.strip().endswith("figures.json")
+    assert json.loads(kernelwright("train", "pipeline", tmp_path, "--recipe", "small", "--json").out) == {"device": "x"}
+    shown = kernelwright("train", "pipeline", tmp_path, "--recipe", "small", "--plan")
+    assert "waits for base, pairs" in shown.out
+    assert len(asked) == 2
+
+
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
         (("sft", "f"), "model: Field required"),
         (("sft", "f", "--set", "steps"), "must be NAME=VALUE"),
         (("grpo", "f", "--model", "m", "--data", "d", "--set", "turns=0"), "turns: "),
+        (("pipeline", "f"), "none of caches, forms"),
+        (("pipeline", "f", "--recipe", "small", "--only", "sfd"), "no stage 'sfd': there are pairs"),
     ],
 )
 def test_what_cannot_be_a_recipe_is_refused(kernelwright, flags, words):

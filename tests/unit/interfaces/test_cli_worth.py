@@ -65,7 +65,8 @@ def test_what_no_clock_saw_is_written(kernelwright, task, tmp_path):
     verified = Always(sample_evaluation("verified"))
     said = kernelwright("optimize", task, "--target", "sm_90", "-o", "best.py", evaluator=verified)
     assert said.code == 0
-    assert (tmp_path / "best.py").exists()
+    assert (tmp_path / "best.py").read_text().endswith("\n# For sm_90: verified, not timed.\n")
+    assert "kernel best.py (verified, not timed)" in said.out
 
 
 def with_kernels(*names):

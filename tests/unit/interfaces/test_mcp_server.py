@@ -11,8 +11,9 @@ pytest.importorskip("mcp")
 from mcp import Client, MCPError
 
 from kernelwright import api
+from kernelwright.errors import UsageError
 from kernelwright.interfaces.mcp.server import make_server
-from kernelwright.interfaces.mcp.service import Settings
+from kernelwright.interfaces.mcp.service import Service, Settings, Wanted
 from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import SOURCE
 from kernelwright.testing.scripted import ScriptedEvaluator, scripted_suppliers
@@ -359,3 +360,15 @@ def test_resources_have_the_page_and_the_sources(served):
     page, source = served(scene)
     assert page.startswith("---\nname: kernelwright\n")
     assert source == kernel(5)
+
+
+@pytest.mark.parametrize(
+    "name", ["../outside.py", "/tmp/outside.py", "a/b.py", "a\0.py", "..", "task.cpp", "a" * 300, ""]
+)
+def test_the_service_itself_takes_no_name_that_leads_outside(tmp_path, name):
+    config = api.load_config(None, {"proposer": "outside", "strategy": {"name": "outside"}, "in_flight": 1})
+    service = Service(Settings(config, (tmp_path,), tmp_path / "runs", "cpu"))
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(UsageError, match="no name of a task"):
+        asyncio.run(service.load(Wanted(text=SOURCE, name=name)))
+    assert sorted(tmp_path.rglob("*")) == before

@@ -8,8 +8,7 @@ from rich.console import Console
 from kernelwright.api import Finished, Judged, NewBest, Phase, Spent, Started, Writing
 from kernelwright.engine.budget import Budget
 from kernelwright.interfaces.cli.ending import file_line
-from kernelwright.interfaces.cli.live_line import LiveLine, Pace, clock, fitted
-from kernelwright.interfaces.cli.screen import Screen
+from kernelwright.interfaces.cli.screen import LiveLine, Pace, Screen, clock, fitted
 from kernelwright.records.attempt import Cost
 from kernelwright.records.feedback import Feedback
 from kernelwright.records.measure import Ratio, Versus
@@ -74,12 +73,13 @@ def test_the_time_moves_while_nothing_else_happens(screen, watch):
     assert screen.shown()[0] == "1:02:03"
 
 
-def test_what_is_left_is_told_after_two_attempts_and_counted_down(screen, watch):
+def test_what_is_left_is_told_after_an_attempt_and_counted_down(screen, watch):
     screen(started())
     watch.at = 30
     screen(judged(0))
-    screen(spent(1, device_s=9))
     assert "left" not in screen.shown()[0]
+    screen(spent(1, device_s=9))
+    assert screen.shown()[0].startswith("0:30 · about 2 min left · attempt 2 of 6")
     watch.at = 60
     screen(spent(2, device_s=18))
     assert screen.shown()[0].startswith("1:00 · about 2 min left · attempt 3 of 6")
@@ -129,7 +129,7 @@ def test_a_new_best_has_the_figures_of_its_line_and_both_baselines(screen):
     screen(judged(0))
     screen(NewBest(attempt=0))
     lines = screen.said()
-    assert "5.61x eager (5.44 to 5.83), 1.95x torch.compile (1.89 to 2.03)" in lines
+    assert ", by its lower end: 5.61× eager (5.44 to 5.83), 1.95× torch.compile (1.89 to 2.03)" in lines
     assert "at least" not in lines
 
 
@@ -141,7 +141,7 @@ def test_right_kernels_of_which_none_is_a_best_are_not_said_to_be_wrong(screen):
     assert "right, no sure figure" in shown
     screen(NewBest(attempt=0))
     screen(spent(2))
-    assert "best 5.61x eager" in " ".join(screen.shown(120))
+    assert "best 5.61× eager" in " ".join(screen.shown(120))
 
 
 def test_of_several_proposers_the_line_names_the_one_that_wrote_it(screen):
@@ -165,7 +165,7 @@ def test_nothing_is_cut_at_any_width(screen, watch, width):
     assert len(first) <= width and len(second) <= width
     assert first.startswith("10:00")
     if width >= 78:
-        assert first == "10:00 · about 20 min left · attempt 3 of 6 · best 5.61x eager, 1.95x compile"
+        assert first == "10:00 · about 20 min left · attempt 3 of 6 · best 5.61× eager, 1.95× compile"
         assert second == "compiling the torch.compile baselines, once for this task"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.knowledge.few_shot import SHAPES, nearest_pair, pairs
+from kernelwright.knowledge.library import SHAPES, nearest_pair, pairs
 from kernelwright.languages import language
 from kernelwright.records.graph import FAMILIES
 from kernelwright.tasks.kernel_file import parse_kernel

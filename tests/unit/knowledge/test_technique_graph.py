@@ -8,20 +8,29 @@ from kernelwright.errors import UsageError
 from kernelwright.knowledge.graph.file import graph_text, read_graph, shipped_graph
 from kernelwright.knowledge.graph.merge import (
     Label,
+    apply_labels,
     gain_between,
+    labels_of,
     merged,
     name_of,
-    own_labels,
     read_labels,
     read_steps,
-    relabelled,
-    united,
+    unite,
 )
 from kernelwright.knowledge.graph.stats import faults, stats
 from kernelwright.knowledge.graph.switched import read_switched, trajectories
 from kernelwright.knowledge.library import technique_names
-from kernelwright.records.rewrite import at_sizes, carried_over
-from kernelwright.records.technique_graph import START, Judged, Step, TechniqueGraph, Trajectory, code_id
+from kernelwright.records.attempt import WorkedStep
+from kernelwright.records.technique import (
+    START,
+    Judged,
+    Step,
+    TechniqueGraph,
+    Trajectory,
+    apply_step,
+    at_sizes,
+    code_id,
+)
 from technique_graphs import SERIAL, cube
 
 DEVICE = "Test device"
@@ -114,7 +123,7 @@ def test_a_step_that_was_not_judged_may_not_enter():
 def test_united_graphs_hold_each_example_once():
     one = grown(trajectory(("a", "A")), timed(2.0))
     other = grown(trajectory(("a", "A"), ("b", "AB")), timed(2.0), timed(4.0))
-    both = united([one, other, one])
+    both = unite([one, other, one])
     assert [len(edge.examples) for edge in both.edges] == [1, 1]
     assert set(both.merged) == {*one.merged, *other.merged}
 
@@ -123,7 +132,7 @@ def test_united_graphs_hold_each_example_once():
 
 
 def test_methods_become_names():
-    way = relabelled(trajectory(("Shared memory tiling", "A")), own_labels(trajectory(("x", "A")), ()), ())
+    way = apply_labels(trajectory(("Shared memory tiling", "A")), labels_of(trajectory(("x", "A")), ()), ())
     assert way.steps[0].method == "x"
     assert name_of("  Warp-level REDUCTION (shuffles) ") == "warp-level-reduction-shuffles"
 
@@ -140,7 +149,7 @@ def test_methods_become_names():
 )
 def test_a_relabelling_that_does_not_fit_drops_the_whole_trajectory(labels, words):
     with pytest.raises(UsageError, match=words):
-        relabelled(trajectory(("a", "A")), labels, ("a",))
+        apply_labels(trajectory(("a", "A")), labels, ("a",))
 
 
 @pytest.mark.parametrize(
@@ -226,26 +235,12 @@ def test_the_shipped_graph_is_whole_and_each_technique_has_a_card():
 
 # --- changes carried over -----------------------------------------------------------------------------------------------
 
-OLD = "one\ntwo\nthree\nfour\nfive\n"
-NEW = "one\ntwo\nTHREE\nfour\nfive\n"
 
-
-def test_a_change_is_carried_over_to_a_code_that_differs_elsewhere():
-    assert carried_over(OLD, NEW, OLD) == NEW
-    assert carried_over(OLD, NEW, OLD.replace("five", "FIVE")) == NEW.replace("five", "FIVE")
-
-
-def test_lines_are_added_and_taken_away_between_their_neighbours():
-    assert carried_over("a\nb\n", "a\nnew\nb\n", "a\nb\nmore\n") == "a\nnew\nb\nmore\n"
-    assert carried_over("a\nb\nc\n", "a\nc\n", "x\na\nb\nc\n") == "x\na\nc\n"
-    assert carried_over("a\n", "top\na\n", "a\nend\n") == "top\na\nend\n"
-
-
-@pytest.mark.parametrize(
-    "source", [NEW, "", "quite\nanother\n", OLD.replace("three", "drei"), OLD.replace("two\n", "two\nin between\n")]
-)
-def test_a_change_that_conflicts_or_is_there_already_is_no_answer(source):
-    assert carried_over(OLD, NEW, source) is None
+def test_a_step_makes_its_result_of_the_very_code_that_it_shows_at_these_sizes():
+    before, after = "constexpr long n = 5;\nslow\n", "constexpr long n = 5;\nfast\n"
+    step = WorkedStep(technique="t", think="", language="cpp", before=before, after=after, sizes={"n": 5})
+    assert apply_step(step, before.replace("5", "9"), {"n": 7}) == "constexpr long n = 7;\nfast\n"
+    assert apply_step(step, before + "more\n", {"n": 7}) is None
 
 
 def test_sizes_are_constants_that_are_replaced():

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from kernelwright.errors import UsageError
-from kernelwright.knowledge.library import FOLDER, exemplified, read_card, read_library, technique, techniques
+from kernelwright.knowledge.library import (
+    FOLDER,
+    read_card,
+    read_library,
+    technique,
+    techniques,
+    techniques_with_examples,
+)
 from kernelwright.records.technique import Gain, Technique
 from kernelwright.tasks.kernel_file import parse_kernel
 from kernelwright.tasks.table import read_task
@@ -24,7 +31,7 @@ def card(tmp_path):
 
 
 def test_there_are_enough_cards_in_each_language():
-    languages = [example.language for _, example in exemplified()]
+    languages = [example.language for _, example in techniques_with_examples()]
     assert languages.count("cpp") >= 10
     assert languages.count("triton") >= 10
     assert languages.count("cuda") + languages.count("cuda_host") >= 10
@@ -34,7 +41,9 @@ def test_names_and_titles_are_unique():
     assert len({card.name for card in techniques()}) == len({card.title for card in techniques()}) == len(techniques())
 
 
-@pytest.mark.parametrize(("card", "example"), exemplified(), ids=[card.name for card, _ in exemplified()])
+@pytest.mark.parametrize(
+    ("card", "example"), techniques_with_examples(), ids=[card.name for card, _ in techniques_with_examples()]
+)
 def test_a_card_is_whole(card, example):
     assert ("cpu" if example.language == "cpp" else "cuda") in card.targets
     assert not example.sizes or example.task_on_device != example.task
@@ -51,7 +60,7 @@ def test_a_cards_task_can_be_read(folder):
 
 
 def test_what_is_for_a_gpu_says_at_which_sizes_it_pays():
-    assert all(example.sizes for _, example in exemplified() if example.language != "cpp")
+    assert all(example.sizes for _, example in techniques_with_examples() if example.language != "cpp")
 
 
 def test_a_card_survives_json():

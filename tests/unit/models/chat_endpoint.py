@@ -1,5 +1,6 @@
 """A chat server on loopback that answers as it is told."""
 
+import asyncio
 import json
 import threading
 import time
@@ -149,3 +150,17 @@ def chunk(finish=None, usage=None, **delta):
 def complaint(status, message, **fields):
     headers = fields.pop("headers", {})
     return Said({"error": {"message": message, "type": "invalid_request_error", **fields}}, status, headers)
+
+
+def replies(model, *requests, together=False):
+    """What a model answers, one request after another or all at once; it is closed then."""
+
+    async def run():
+        try:
+            if together:
+                return await asyncio.gather(*(model.reply(request) for request in requests))
+            return [await model.reply(request) for request in requests]
+        finally:
+            await model.close()
+
+    return asyncio.run(run())

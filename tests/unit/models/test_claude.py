@@ -1,11 +1,10 @@
 """Anthropic's protocol against a real HTTP server."""
 
-import asyncio
 import json
 import sys
 
 import pytest
-from chat_endpoint import Said, complaint, stream
+from chat_endpoint import Said, complaint, replies, stream
 
 from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.claude import open_model
@@ -61,19 +60,9 @@ def model(server, waits, monkeypatch):
     return open_model(ModelConfig(provider="anthropic", name="claude-x", base_url=server.url), waits.retries)
 
 
-def ask(model, *requests):
-    async def run():
-        try:
-            return [await model.reply(request) for request in requests]
-        finally:
-            await model.close()
-
-    return asyncio.run(run())
-
-
 def test_what_is_sent(server, model):
     server.script.say(message(text("done")))
-    assert ask(model, ASKED)[0].text == "done"
+    assert replies(model, ASKED)[0].text == "done"
     heard = server.script.heard[0]
     assert heard.path == "/v1/messages"
     assert heard.body == {
@@ -120,7 +109,7 @@ def test_what_comes_back(server, model):
             output_tokens_details={"thinking_tokens": 3},
         )
     )
-    reply = ask(model, ASKED)[0]
+    reply = replies(model, ASKED)[0]
     assert (reply.text, reply.finish, reply.model) == ("ab", "tools", "claude-x")
     assert reply.calls == (ToolCall(id="c9", name="compile", arguments='{"code": "x"}'),)
     assert reply.usage == Usage(prompt=60, completion=4, cached=30, reasoning=3)
@@ -173,7 +162,7 @@ def test_pieces_become_the_reply_that_would_have_come_whole(server, model):
             done=False,
         )
     )
-    reply = ask(model, ASKED)[0]
+    reply = replies(model, ASKED)[0]
     assert (reply.text, reply.finish, reply.model) == ("hello", "tools", "claude-x")
     assert reply.calls == (
         ToolCall(id="c9", name="compile", arguments='{"code": "x"}'),
@@ -188,7 +177,7 @@ def test_a_call_that_was_cut_keeps_what_came(server, model):
         piece(0, type="input_json_delta", partial_json='{"code": "x'), *ENDED, done=False,
     )  # fmt: skip
     server.script.say(cut)
-    assert json.loads(ask(model, ASKED)[0].calls[0].arguments) == '{"code": "x'
+    assert json.loads(replies(model, ASKED)[0].calls[0].arguments) == '{"code": "x'
 
 
 @pytest.mark.parametrize(
@@ -206,7 +195,7 @@ def test_a_call_that_was_cut_keeps_what_came(server, model):
 def test_a_stream_that_breaks_is_tried_again_and_told(server, model, broken, words):
     server.script.say(broken)
     with pytest.raises(ModelError, match=words):
-        ask(model, ASKED)
+        replies(model, ASKED)
     assert len(server.script.heard) == 7
 
 
@@ -214,12 +203,12 @@ def test_a_stream_that_falls_silent_is_stalled(server, waits):
     config = ModelConfig(provider="anthropic", name="claude-x", base_url=server.url, timeout_s=0.2, retries=0)
     server.script.say(stream(b"".join((BEGUN, *WORDS)), pause_s=60.0))
     with pytest.raises(ModelError, match=r"stalled in the middle of a reply\. It says: 1 tokens, then nothing for"):
-        ask(open_model(config, waits.retries), ASKED)
+        replies(open_model(config, waits.retries), ASKED)
 
 
 def test_an_endpoint_without_streams_is_asked_again_without(server, model):
     server.script.say(complaint(400, "stream: Extra inputs are not permitted"), message(text("whole")))
-    assert ask(model, ASKED)[0].text == "whole"
+    assert replies(model, ASKED)[0].text == "whole"
     assert ["stream" in heard.body for heard in server.script.heard] == [True, False]
 
 
@@ -237,7 +226,7 @@ def test_an_endpoint_without_streams_is_asked_again_without(server, model):
 )
 def test_why_it_stopped(server, model, stop, finish):
     server.script.say(message(text("words"), stop=stop))
-    assert ask(model, ASKED)[0].finish == finish
+    assert replies(model, ASKED)[0].finish == finish
 
 
 def test_a_refused_temperature_is_left_out_from_then_on(server, model):
@@ -245,7 +234,7 @@ def test_a_refused_temperature_is_left_out_from_then_on(server, model):
         {"type": "error", "error": {"type": "invalid_request_error", "message": "temperature: deprecated"}}, 400
     )
     server.script.say(refusal, message(text("done")))
-    ask(model, ASKED, ASKED)
+    replies(model, ASKED, ASKED)
     assert ["temperature" in heard.body for heard in server.script.heard] == [True, False, False]
 
 
@@ -253,7 +242,7 @@ def test_the_length_is_lowered(server, model):
     words = "max_tokens: 900 > 512, which is the maximum allowed number of output tokens for claude-x"
     error = {"type": "error", "error": {"type": "invalid_request_error", "message": words}}
     server.script.say(Said(error, 400), message(text("done")))
-    ask(model, ASKED)
+    replies(model, ASKED)
     assert [heard.body["max_tokens"] for heard in server.script.heard] == [900, 512]
 
 
@@ -261,7 +250,7 @@ def test_the_length_is_never_left_out(server, model):
     error = {"type": "error", "error": {"type": "invalid_request_error", "message": "max_tokens: not supported"}}
     server.script.say(Said(error, 400))
     with pytest.raises(ModelError, match="max_tokens: not supported"):
-        ask(model, ASKED)
+        replies(model, ASKED)
 
 
 @pytest.mark.parametrize("depth", [*range(50, 1000, 75), 50_000])
@@ -271,19 +260,19 @@ def test_a_call_of_any_depth_can_be_said_back(server, model, depth):
     told = ChatMessage(role="tool", text="too deep", call="c0")
     server.script.say(message(text("done")))
     dialogue = (ChatMessage(role="user", text="go"), said, told)
-    assert ask(model, ASKED.model_copy(update={"messages": dialogue}))[0].text == "done"
+    assert replies(model, ASKED.model_copy(update={"messages": dialogue}))[0].text == "done"
 
 
 def test_overload_is_waited_for(server, model, waits):
     overload = Said({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, 529)
     server.script.say(overload, message(text("done")))
-    assert ask(model, ASKED)[0].text == "done"
+    assert replies(model, ASKED)[0].text == "done"
     assert len(waits.seconds) == 1
 
 
 def test_an_empty_message_is_asked_again(server, model):
     server.script.say(message(), message(text("done")))
-    reply = ask(model, ASKED)[0]
+    reply = replies(model, ASKED)[0]
     assert (reply.text, reply.usage.total) == ("done", 28)
 
 
@@ -298,7 +287,7 @@ def test_marks_of_prompt_caching_that_are_refused_are_left_out_from_then_on(serv
     refused = {"type": "error", "error": {"type": "invalid_request_error",
                "message": "messages.2.content.0.text.cache_control: Extra inputs are not permitted"}}  # fmt: skip
     server.script.say(Said(refused, 400), message(text("done")), message(text("again")))
-    assert [reply.text for reply in ask(model, ASKED, ASKED)] == ["done", "again"]
+    assert [reply.text for reply in replies(model, ASKED, ASKED)] == ["done", "again"]
     assert ["cache_control" in str(heard.body) for heard in server.script.heard] == [True, False, False]
 
 
@@ -315,6 +304,6 @@ def test_an_answer_is_held_to_its_form_until_that_is_refused(server, model):
                "message": "output_config.format: Extra inputs are not permitted"}}  # fmt: skip
     server.script.say(message(text("{}")), Said(refused, 400), message(text("{}")), message(text("{}")))
     formed = ASKED.model_copy(update={"answer": FORM})
-    ask(model, formed, formed, formed)
+    replies(model, formed, formed, formed)
     sent = [heard.body.get("output_config") for heard in server.script.heard]
     assert sent == [{"format": {"type": "json_schema", "schema": FORM}}] * 2 + [None, None]

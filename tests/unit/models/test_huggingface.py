@@ -6,6 +6,7 @@ import json
 import peft
 import pytest
 import torch
+from chat_endpoint import replies
 from jinja2 import Environment
 
 from kernelwright.errors import ModelError, UsageError
@@ -26,14 +27,8 @@ def checkpoint(tmp_path_factory):
 
 
 def ask(folder, *requests, **fields):
-    async def run():
-        model = make_model(ModelConfig(provider="huggingface", name=str(folder), **fields))
-        try:
-            return await asyncio.gather(*(model.reply(request) for request in requests))
-        finally:
-            await model.close()
-
-    return asyncio.run(run())
+    model = make_model(ModelConfig(provider="huggingface", name=str(folder), **fields))
+    return replies(model, *requests, together=True)
 
 
 class Tokenizer:
@@ -161,3 +156,21 @@ def test_an_adapter_is_merged_into_its_base_and_what_is_none_is_refused(checkpoi
     torch.testing.assert_close(found.network(tokens).logits, expected, atol=1e-4, rtol=1e-4)
     assert is_checkpoint(str(tmp_path / "adapter"))
     assert not is_checkpoint(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("config", "weights"),
+    [
+        ({}, ""),
+        ({}, "adapter_model.bin"),
+        ({"megatron_config": {"a": 1}, "megatron_core": "antigravity"}, "adapter_model.safetensors"),
+    ],
+)
+def test_an_adapter_brings_neither_pickles_nor_modules(tmp_path, checkpoint, config, weights, monkeypatch):
+    """Refused before peft sees the folder, or a base is loaded."""
+    monkeypatch.setattr("kernelwright.models.huggingface.import_module", lambda name: pytest.fail(name))
+    (tmp_path / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(checkpoint), **config}))
+    if weights:
+        (tmp_path / weights).write_bytes(b"x")
+    with pytest.raises(OSError, match="neither is loaded"):
+        load_checkpoint(str(tmp_path))

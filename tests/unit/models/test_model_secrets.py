@@ -1,18 +1,17 @@
 """The key reaches the endpoint, and nothing else."""
 
-import asyncio
 import logging
 import pickle
 import traceback
 
 import pytest
-from chat_endpoint import Said, completion
+from chat_endpoint import Said, completion, replies
 
 from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.claude import open_model as open_claude
 from kernelwright.models.config import ModelConfig, read_model
+from kernelwright.models.endpoint import Secret, find_secret
 from kernelwright.models.openai_compatible import open_model
-from kernelwright.models.secret import Secret, find_secret
 from kernelwright.records.chat import ChatMessage, ChatRequest
 
 KEY = "sk-very/secret+0123456789abcdef"
@@ -57,13 +56,7 @@ def everything(error):
 
 
 def run(model):
-    async def asked():
-        try:
-            return await model.reply(ASKED)
-        finally:
-            await model.close()
-
-    return asyncio.run(asked())
+    return replies(model, ASKED)[0]
 
 
 @pytest.fixture(params=["openai", "anthropic"])

@@ -1,10 +1,9 @@
 """The client against a real HTTP server: what it sends, what it makes of what comes back, when it tries again."""
 
-import asyncio
 import json
 
 import pytest
-from chat_endpoint import Said, complaint, completion
+from chat_endpoint import Said, complaint, completion, replies
 
 from kernelwright.errors import ModelError, UsageError
 from kernelwright.models.config import ModelConfig
@@ -18,14 +17,8 @@ TOOL = ToolSpec(name="compile", description="compiles", parameters={"type": "obj
 
 
 def ask(model, *requests):
-    async def run():
-        try:
-            return await asyncio.gather(*(model.reply(request) for request in requests))
-        finally:
-            await model.close()
-
-    replies = asyncio.run(run())
-    return replies[0] if len(replies) == 1 else replies
+    found = replies(model, *requests, together=True)
+    return found[0] if len(found) == 1 else found
 
 
 def test_a_reply_and_what_was_sent(server, opened):
@@ -227,7 +220,7 @@ def test_passing_faults_are_tried_again(server, opened, waits, fault):
 
 
 def test_an_answer_that_cannot_be_read_is_counted(server, opened):
-    server.script.say(Said(raw=b"x" * 300), completion("there"))
+    server.script.say(Said(raw=b"{" + b"x" * 299), completion("there"))
     usage = ask(opened(), ASKED).usage
     assert usage.estimated
     assert usage.completion == 103
@@ -412,7 +405,7 @@ def test_arguments_nested_as_deep_as_can_be_read_are_an_answer(server, opened):
 
 
 def test_an_error_says_what_was_billed_before_it(server, opened):
-    server.script.say(Said(raw=b"x" * 300), complaint(500, "oh"))
+    server.script.say(Said(raw=b"{" + b"x" * 299), complaint(500, "oh"))
     with pytest.raises(ModelError) as caught:
         ask(opened(name="gpt-5", retries=2), ASKED)
     assert caught.value.completion == 100
@@ -440,3 +433,24 @@ def test_an_answer_is_held_to_its_form_until_that_is_refused(server, opened, wor
     first, second = (heard.body for heard in server.script.heard)
     assert first["response_format"]["json_schema"] == {"name": "answer", "strict": True, "schema": form}
     assert "response_format" not in second
+
+
+@pytest.mark.parametrize("raw", [b"\x93\x1f\xfa\x00" * 900, b"", b"upstream is busy", b"<html>"])
+def test_a_body_that_is_no_json_costs_nothing_and_is_asked_for_again(server, opened, raw):
+    server.script.say(Said(raw=raw), completion("there"))
+    reply = ask(opened(), ASKED)
+    assert reply.text == "there"
+    assert not reply.usage.estimated
+    server.script.say(Said(raw=raw))
+    with pytest.raises(ModelError) as caught:
+        ask(opened(name="gpt-5", retries=3), ASKED)
+    assert (caught.value.prompt, caught.value.completion, caught.value.usd) == (0, 0, 0.0)
+    assert len(server.script.heard) == 2 + 4
+
+
+def test_a_request_whose_answer_did_not_come_counts_its_prompt(server, opened):
+    server.script.say(Said(wait_s=60))
+    with pytest.raises(ModelError) as caught:
+        ask(opened(name="gpt-5", timeout_s=0.2, retries=1), ASKED)
+    assert caught.value.prompt > 0
+    assert caught.value.usd == pytest.approx(caught.value.prompt * 1.25e-6)

@@ -1,9 +1,8 @@
 """The packaged model: eight bits a weight, found by its name, and a clear word where it is missing."""
 
-import asyncio
-
 import pytest
 import torch
+from chat_endpoint import replies
 
 from kernelwright.errors import UsageError
 from kernelwright.models import quantized, small
@@ -11,7 +10,7 @@ from kernelwright.models.config import read_model
 from kernelwright.models.huggingface import load_checkpoint
 from kernelwright.models.table import make_model
 from kernelwright.records.chat import ChatMessage, ChatRequest
-from kernelwright.train.engine.small import make_small
+from kernelwright.train.engine.network import make_small
 
 TEXTS = ["@triton.jit\ndef _kernel(x_ptr, out_ptr, rows, cols: tl.constexpr):\n    tile = tl.program_id(0)\n"] * 4
 
@@ -69,15 +68,11 @@ def test_weights_of_another_form_are_refused(tmp_path, packed):
 def test_it_is_a_model_by_its_name_alone(monkeypatch, packed):
     monkeypatch.setenv(small.VARIABLE, str(packed))
 
-    async def asked():
-        model = make_model(read_model("kernelwright-small"))
-        try:
-            request = ChatRequest(messages=(ChatMessage(role="user", text="relu"),), max_tokens=4, temperature=0.0)
-            return model.name, await model.reply(request)
-        finally:
-            await model.close()
-
-    name, reply = asyncio.run(asked())
+    model = make_model(read_model("kernelwright-small"))
+    (reply,) = replies(
+        model, ChatRequest(messages=(ChatMessage(role="user", text="relu"),), max_tokens=4, temperature=0.0)
+    )
+    name = model.name
     assert name == reply.model == "kernelwright-small"
     assert 0 < reply.usage.completion <= 4
 

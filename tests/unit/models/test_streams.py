@@ -1,9 +1,7 @@
 """Replies in pieces: what is made of them, what may go wrong, and the Responses API."""
 
-import asyncio
-
 import pytest
-from chat_endpoint import Said, chunk, complaint, completion, stream
+from chat_endpoint import Said, chunk, complaint, completion, replies, stream
 
 from kernelwright.errors import ModelError
 from kernelwright.models import stream as pace
@@ -18,13 +16,7 @@ KEY = "sk-0123456789abcdef"
 
 
 def ask(model, request=ASKED):
-    async def run():
-        try:
-            return await model.reply(request)
-        finally:
-            await model.close()
-
-    return asyncio.run(run())
+    return replies(model, request)[0]
 
 
 def test_pieces_become_the_reply_that_would_have_come_whole(server, opened):

@@ -5,8 +5,7 @@ from typing import get_args
 import pytest
 
 from kernelwright.knowledge.library import technique_names
-from kernelwright.propose.author.schedule.cpp import CppSchedule
-from kernelwright.propose.author.schedule.triton import TritonSchedule
+from kernelwright.propose.author.families.rows.schedule import CppSchedule, TritonSchedule
 from kernelwright.propose.graph_writer import MASTERED
 
 SCHEDULES = {"cpp": CppSchedule, "triton": TritonSchedule}

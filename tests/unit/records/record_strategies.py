@@ -14,7 +14,7 @@ from kernelwright import records
 from kernelwright.records.base import Record
 from kernelwright.records.graph import Leaf
 from kernelwright.records.names import OneOf
-from kernelwright.records.technique_graph import START, Edge, StepExample, TechniqueGraph
+from kernelwright.records.technique import START, Edge, StepExample, TechniqueGraph
 
 NAMES = [m.name for m in pkgutil.iter_modules(records.__path__)]
 MODULES = [importlib.import_module(f"kernelwright.records.{n}") for n in NAMES]

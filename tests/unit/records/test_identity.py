@@ -67,8 +67,10 @@ TASK = Task(
         parameters=(TensorSpec(name="weight", shape=(8,), dtype="float32", bound=9),),
         outputs=(TensorSpec(name="out", shape=(4,), dtype="float32", domain=Domain.NON_NEGATIVE, bound=3),),
         tree={"args": [0], "kwargs": {"eps": 1}},
+        result={"all": 0},
         changes=("x",),
         state=("x",),
+        constants=("weight",),
     ),
     graph=OpGraph(
         inputs=("x",),
@@ -95,6 +97,10 @@ CHOICES = {
     ("source", "comparators", 0, "comparator", "false_alarm"): 0.01,
 }
 """Fields with few legal values, and another one of them; a comparator's `kind` has one value only."""
+
+
+UNHASHED = [("source", "name"), ("source", "spec"), ("workload", "result")]
+"""The name of a task, and what follows from its source."""
 
 
 def leaves(value, path=()):
@@ -138,7 +144,7 @@ def test_the_samples_fill_every_field():
     """Otherwise the tests below would miss what is empty here."""
     for record in (CANDIDATE, TASK):
         empty = [path for path, value in leaves(record.model_dump(mode="json")) if value in (None, "", [])]
-        assert not empty
+        assert {*empty} <= {*UNHASHED}
 
 
 @pytest.mark.parametrize("path", paths_of(CANDIDATE), ids=lambda path: ".".join(map(str, path)))
@@ -149,11 +155,11 @@ def test_every_field_of_a_candidate_that_changes_behaviour_changes_its_id(path):
 
 @pytest.mark.parametrize(
     "path",
-    [p for p in paths_of(TASK) if not ("comparator" in str(p) and p[-1] == "kind")],
+    [p for p in paths_of(TASK) if not ("comparator" in str(p) and p[-1] == "kind") and p != ("source", "spec")],
     ids=lambda path: ".".join(map(str, path)),
 )
 def test_every_field_of_a_task_but_its_name_changes_its_id(path):
-    assert (changed(TASK, path).id == TASK.id) == (path == ("source", "name"))
+    assert (changed(TASK, path).id == TASK.id) == any(path[: len(one)] == one for one in UNHASHED)
 
 
 def test_words_and_limits_that_are_not_there_leave_a_task_what_it_was():

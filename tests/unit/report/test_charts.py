@@ -10,7 +10,7 @@ import fake_runs as fake
 from kernelwright.records.measure import Accuracy, CaseError, Load, Roofline, Side, Timing
 from kernelwright.report.charts.evaluation import errors, roofline, ruler, samples, share
 from kernelwright.report.charts.run import Share, progress, shares
-from kernelwright.report.charts.svg import NARROW, WIDE, Scale, around
+from kernelwright.report.charts.svg import NARROW, WIDE, Scale, around, dot, frame, text
 
 
 def parsed(markup):
@@ -49,6 +49,19 @@ def test_ticks_are_few_and_inside(scale):
 def test_around_survives_what_is_no_number():
     scale = around([math.inf, math.nan, 0, -1], 0, 100)
     assert scale.low < 1 < scale.high
+
+
+def test_what_no_xml_takes_is_replaced():
+    drawn = dot(1, 2, 3, "ref", title="a\x1b]0;t\x07<b>\x9b") + frame(1, 1, "c\x00d", [text(0, 0, "e\x0bf")])
+    assert ET.fromstring(f"<g>{drawn}</g>")[0][0].text == "a\ufffd]0;t\ufffd<b>\ufffd"
+    assert not any(ord(letter) < 32 for letter in drawn)
+
+
+@pytest.mark.parametrize("absurd", [1e308, 5e-324, 1.7e308])
+def test_around_survives_the_absurd(absurd):
+    scale = around([absurd, 1.5], 0, 100)
+    assert len(scale.ticks(6)) <= 9
+    assert 0 <= scale(absurd) <= 100
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -121,7 +134,7 @@ def test_rulers_share_their_scale():
     found = [parsed(ruler(v, versus, WIDE)) for v in versus]
     ones = [next(n.get("x1") for n in kinds(root, "one") if n.tag == "line") for root in found]
     assert ones[0] == ones[1]
-    assert "faster" in found[0].get("aria-label")
+    assert "Faster" in found[0].get("aria-label")
 
 
 def test_shares_fill_the_bar():

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from kernelwright.records.technique_graph import START, Edge, TechniqueGraph, code_id
+from kernelwright.records.technique import START, Edge, TechniqueGraph, code_id
 from kernelwright.report.graph_page import places, render_graph, svg
 from technique_graphs import cube, example
 

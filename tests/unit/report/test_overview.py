@@ -67,12 +67,26 @@ def test_an_interval_that_is_too_wide_is_no_figure():
     assert "9.00×" not in text(render([blurred(stored("wide", 9)), stored("narrow", 1.5)], {}, "runs"))
 
 
+def verified(name, target):
+    run = stored(name, source=target)
+    found = next(a for a in fake.one_of_each() if a.evaluation.outcome == "verified").model_copy(update={"number": 0})
+    return StoredRun(run.folder, run.card, [found], fake.Outcome(best=0, stopped="done"))
+
+
+def test_what_was_never_timed_is_in_no_denominator_and_an_uncertain_factor_is_a_win():
+    page = text(render([blurred(stored("wide", 9)), verified("absent", "other")], {}, "runs"))
+    assert "1 of 1 task faster than eager PyTorch; 1 not timed" in page
+    assert "faster, by how much is uncertain (5.00 to 12.0)" in page
+    assert "1 not timed" in text(render([verified("absent", "other")], {}, "runs"))
+    assert "0 of" not in text(render([verified("absent", "other")], {}, "runs"))
+
+
 def test_the_table_and_the_two_best_kernels():
     page = render(RUNS, {}, "runs")
     told = text(page)
     assert "2 of 2 tasks faster than eager PyTorch" in told
     assert "1. 20261122-133900-mse_loss-d best" in told
-    assert "3.10× 3.01× to 3.19×, faster" in told
+    assert "3.10× (3.01 to 3.19), faster" in told
     assert "Best so far: 4.40×" in told, "a run that has not ended keeps its row, without a figure"
     assert 'href="d/report.html"' in page
     assert page.count('<pre class="src"') == 2

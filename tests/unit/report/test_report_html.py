@@ -12,8 +12,7 @@ from kernelwright.records.attempt import fastest
 from kernelwright.records.evaluation import OUTCOMES
 from kernelwright.records.measure import Ratio
 from kernelwright.records.run import Outcome
-from kernelwright.report.html import render, script
-from kernelwright.report.use import Files
+from kernelwright.report.html import Files, render, script, usage
 from kernelwright.testing.samples import sample_evaluation
 
 
@@ -169,7 +168,22 @@ def test_how_to_use_the_kernel():
     assert "my runs/r1/model_new.py" in text
     assert "from model_new import ModelNew" in text
     assert "kernelwright verify 'my runs/r1/receipt.json'" in text
+    assert "new = ModelNew()" in text and "y = new(" in text and "ModelNew(...)" not in text
     assert "Use it" not in Tags(render(fake.card(), [found], fake.ended(found))).text
+
+
+def test_the_drop_in_is_called_in_the_words_of_the_task():
+    source = "class Model(nn.Module):\n    def __init__(self, width, eps=1e-6): ...\n    def forward(self, x, residual): ...\n"
+    task = fake.task()
+    weighted = task.workload.model_copy(update={"parameters": task.workload.tensors[:1]})
+    named = task.model_copy(update={"source": task.source.model_copy(update={"source": source}), "workload": weighted})
+    told = usage(named, "fast")
+    assert "from fast import ModelNew" in told
+    assert "new = ModelNew(width, eps)  # as Model is" in told and "y = new(x, residual)" in told
+    assert "load_state_dict" in told
+    plain = task.model_copy(update={"source": task.source.model_copy(update={"source": "no Python"})})
+    inputs = ", ".join(i.name for i in task.workload.inputs)
+    assert f"y = new({inputs})" in usage(plain, "fast") and "load_state_dict" not in usage(plain, "fast")
 
 
 def test_the_final_figure_stands_wherever_the_best_is_shown():

@@ -113,4 +113,4 @@ def test_what_is_claimed_of_a_wide_interval_is_whole_on_the_command_s_own_consol
     console = Console(file=io.StringIO(), width=80, soft_wrap=True)
     console.print(render(fake.card(), [best], Outcome(best=0, final=final, stopped="done")))
     assert "  No figure against eager PyTorch can be claimed:" in console.file.getvalue()
-    assert "11.1×, which is too wide." in console.file.getvalue()
+    assert "11.1×, which is too wide for a figure." in console.file.getvalue()

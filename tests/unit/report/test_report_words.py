@@ -2,6 +2,7 @@
 
 import pytest
 
+from kernelwright.records.answer import times
 from kernelwright.records.evaluation import OUTCOMES
 from kernelwright.report import words
 
@@ -21,8 +22,8 @@ def test_seconds_become_minutes():
 
 
 def test_other_numbers():
-    assert words.times(3.1) == "3.10×"
-    assert words.times(123.4) == "123×"
+    assert times(3.1) == "3.10×"
+    assert times(123.4) == "123×"
     assert words.error(0) == "0"
     assert words.error(1.23e-8) == "1.2e-08"
     assert words.percent(0.861) == "86 %"

@@ -3,7 +3,8 @@
 import itertools
 
 import fake_runs as fake
-from kernelwright.records.attempt import beats_eager, fastest
+from kernelwright.records.answer import worth
+from kernelwright.records.attempt import fastest
 from kernelwright.records.evaluation import OUTCOMES
 from kernelwright.records.measure import Load, Ratio
 from kernelwright.report import tally
@@ -46,11 +47,11 @@ def test_an_interval_wider_than_a_factor_of_one_and_a_half_is_no_plotted_best():
 
 def test_a_kernel_is_kept_by_the_lower_end_however_wide_the_interval_is():
     surely = fake.attempt(0, timed(3.54, 4.5, 6.11))
-    assert beats_eager(surely, 1.0)
-    assert not beats_eager(surely, 3.6)
+    assert worth(surely.evaluation, 1.0)
+    assert not worth(surely.evaluation, 3.6)
     perhaps = fake.attempt(0, timed(0.36, 4.0, 11.1))
-    assert not beats_eager(perhaps, 1.0)
-    assert beats_eager(perhaps, 0.0)
+    assert not worth(perhaps.evaluation, 1.0)
+    assert worth(perhaps.evaluation, 0.0)
 
 
 def test_other_work_is_told_of_the_attempts_that_it_makes_doubtful():

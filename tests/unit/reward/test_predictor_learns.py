@@ -9,7 +9,7 @@ from kernelwright.errors import StoreError
 from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.measure import Ratio
-from kernelwright.reward.predictor.experience import Row, Told, features, read_rows, row_of, speed_of, text_of
+from kernelwright.reward.predictor.experience import NamedReward, Row, features, read_rows, row_of, speed_of, text_of
 from kernelwright.reward.predictor.forest import ForestPredictor, centred, worth
 from kernelwright.reward.table import OF_SPEED, find_reward
 from kernelwright.testing.samples import sample_evaluation, sample_task
@@ -157,9 +157,9 @@ def test_another_reward_is_learned_as_it_was_told():
 
 
 def test_what_a_search_under_another_reward_was_told_is_no_label():
-    row = row_of(TASK, attempt("x", speedup=2.0), Told("midend", 3.0))
+    row = row_of(TASK, attempt("x", speedup=2.0), NamedReward("midend", 3.0))
     assert [worth(row, preset) for preset in ("midend", "frontend", "", "tritongym")] == [3.0, None, 1.0, 1.0]
-    assert worth(row_of(TASK, attempt("x", "incorrect"), Told("frontend", 0.2)), "frontend") is None
+    assert worth(row_of(TASK, attempt("x", "incorrect"), NamedReward("frontend", 0.2)), "frontend") is None
 
 
 def test_a_tasks_own_worth_is_taken_out():
@@ -173,7 +173,7 @@ def test_what_was_only_compiled_says_nothing_of_its_validity():
 
 
 def test_experience_is_lines_of_data(tmp_path):
-    told = Told("midend", 1.5)
+    told = NamedReward("midend", 1.5)
     rows = [row_of(TASK, attempt(source(8), "measured", 2.0), told), row_of(TASK, attempt("x", "build_failed"))]
     (tmp_path / "e.jsonl").write_text(text_of(rows))
     assert list(read_rows(tmp_path / "e.jsonl")) == rows

@@ -9,7 +9,7 @@ import kernelwright.reward.table
 import kernelwright.reward.training
 from kernelwright.errors import UsageError
 from kernelwright.records.evaluation import OUTCOMES, Crashed, TimedOut
-from kernelwright.reward.table import REWARDS, ByRole, find_reward
+from kernelwright.reward.table import ABLATIONS, REWARDS, ByRole, find_reward
 from kernelwright.testing.samples import sample_evaluation
 
 
@@ -122,5 +122,12 @@ def test_the_table_holds_every_reward():
         for name, function in functions
         if [*inspect.signature(function).parameters] == ["evaluation", "parent", "best"]
     }
-    assert scoring == set(alone)
+    assert scoring == {*alone, *ABLATIONS}
     assert all(reward.__name__ == name for name, reward in alone.items())
+
+
+def test_rewards_of_ablations_differ_from_the_midend_s_where_they_should():
+    parent, much = sample_evaluation("measured", 1.0), sample_evaluation("measured", 8.0)
+    assert [find_reward(name)(much, parent, None) for name in ("midend", "raw_gain")] == pytest.approx([3.0, 8.0])
+    wrong = [find_reward("ungated_gain")(sample_evaluation(one), parent, None) for one in ("incorrect", "crashed")]
+    assert (find_reward("raw_gain")(sample_evaluation("incorrect"), parent, None), *wrong) == (0.0, 1.0, 0.0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.records.audit import Audit
+from kernelwright.records.evaluation import Audit
 from kernelwright.records.measure import Ratio
 from kernelwright.reward.table import find_reward
 from kernelwright.testing.samples import sample_evaluation

@@ -7,13 +7,16 @@ import pytest
 from walk_player import WalkPlayer
 
 from kernelwright.errors import UsageError
-from kernelwright.records.technique_graph import Edge, TechniqueGraph, code_id
+from kernelwright.feedback.describe import describe
+from kernelwright.knowledge.graph.file import shipped_graph
+from kernelwright.records.task import SerialSpec
+from kernelwright.records.technique import START, Edge, TechniqueGraph, code_id
 from kernelwright.reward.table import find_reward
 from kernelwright.search.edge_weights import EdgeWeights
 from kernelwright.search.navigators import Mcgs, Rollout
 from kernelwright.search.regraph import ReGraphConfig
 from kernelwright.search.strategy import Limits, add_learned
-from kernelwright.search.technique_walk import Action, State
+from kernelwright.search.technique_walk import Action, State, Walk
 from kernelwright.testing.samples import sample_attempt
 from technique_graphs import SERIAL, code_of, cube, example, scope
 
@@ -165,11 +168,11 @@ def test_rollouts_in_flight_count_as_visits_without_gain():
 
 def test_an_edge_that_nobody_took_is_expected_to_do_what_its_technique_did_after_others():
     weights = EdgeWeights()
-    weights.learned("a>tiling", 4.0)
-    weights.learned("b>tiling", 1.0)
+    weights.add_gain("a>tiling", 4.0)
+    weights.add_gain("b>tiling", 1.0)
     assert weights.prior("c>tiling") == pytest.approx(2.0)
     assert weights.prior("a>tiling") == pytest.approx(4.0)
-    weights.failed("b>tiling")
+    weights.add_failure("b>tiling")
     assert weights.prior("c>tiling") == pytest.approx(2 ** (2 / 3))
     assert weights.prior("a>vectors") is None
     assert EdgeWeights.load(weights.dump()).prior("c>tiling") == weights.prior("c>tiling")
@@ -178,9 +181,9 @@ def test_an_edge_that_nobody_took_is_expected_to_do_what_its_technique_did_after
 def test_rewards_are_scaled_so_that_exploration_means_something():
     navigator = Mcgs(ReGraphConfig(), random.Random(0))
     navigator.rewards = [-1.0, 1024.0]
-    assert (navigator.scaled(-1.0), navigator.scaled(1024.0)) == (0.0, 1.0)
-    assert navigator.scaled(32.0) == pytest.approx((1 + 5 + 1) / (1 + 10 + 1))
-    assert Mcgs(ReGraphConfig(scale="raw"), random.Random(0)).scaled(1024.0) == 1024.0
+    assert (navigator.scale(-1.0), navigator.scale(1024.0)) == (0.0, 1.0)
+    assert navigator.scale(32.0) == pytest.approx((1 + 5 + 1) / (1 + 10 + 1))
+    assert Mcgs(ReGraphConfig(scale="raw"), random.Random(0)).scale(1024.0) == 1024.0
 
 
 # --- the walk -----------------------------------------------------------------------------------------------------------
@@ -228,9 +231,67 @@ def test_a_failed_step_is_not_taken_again():
     assert player.strategy.best_speedup == pytest.approx(3.0)
 
 
+def test_a_model_repairs_what_a_step_broke_before_the_walk_goes_on_and_hears_the_loops_word():
+    fates = iter([("build_failed", 1.0), ("incorrect", 1.0), ("measured", 3.0), ("measured", 4.0)])
+    player = WalkPlayer(scope(cube("alpha"), writer="model"), lambda source: next(fates), budget=4)
+    strategy, requests = player.strategy, []
+    for _ in range(4):
+        (request,) = strategy.ask(1)
+        requests.append(request)
+        attempt = player.attempt(request, f"code {len(requests)}\n")
+        player.attempts.append(attempt)
+        reward = player.reward(attempt.evaluation, None, None)
+        strategy.tell(attempt, describe(attempt, None, None, reward=reward))
+        strategy.closed(request)
+    assert [r.intent for r in requests] == ["apply-technique", "repair", "repair", "apply-technique"]
+    assert [r.parents for r in requests] == [(), (0,), (1,), (2,)]
+    assert requests[1].order.startswith("FAILURE: Compilation failed with error: ")
+    assert requests[2].order == "FAILURE: Functionality correctness did not pass check."
+    assert requests[3].order == "SUCCESS: New best kernel found (Speedup: 3.00)"
+
+
+def test_what_cannot_be_repaired_in_time_is_given_up():
+    player = WalkPlayer(scope(cube("alpha"), writer="model"), lambda source: ("incorrect", 1.0), budget=4)
+    for number in range(4):
+        (request,) = player.strategy.ask(1)
+        attempt = player.attempt(request, f"code {number}\n")
+        player.attempts.append(attempt)
+        player.strategy.tell(attempt, describe(attempt, None, None, reward=-1.0))
+        player.strategy.closed(request)
+        player.requests.append(request)
+    assert [r.intent for r in player.requests] == ["apply-technique", "repair", "repair", "apply-technique"]
+
+
+SUM = "void f(const float *x, float *out, int n) { for (int i = 0; i < n; i++) out[i] = 2 * x[i]; }"
+TOLD = [
+    {"name": "x", "dtype": "float32", "pointer": True, "shape": ["n"]},
+    {"name": "out", "dtype": "float32", "pointer": True, "out": True, "shape": ["n"]},
+    {"name": "n", "dtype": "int32", "pointer": False, "value": "n"},
+]
+HOW = {"function": "f", "dialect": "c", "family": "pointwise", "arguments": TOLD, "sizes": {"n": 64}}
+
+
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+@pytest.mark.parametrize("code", [SUM, SUM.replace("2 * x[i]", "rand()")])
+def test_from_serial_code_a_model_gets_porting_steps_alone(kind, code):
+    spec = SerialSpec.model_validate(HOW)
+    written = {"cpu": "cpp", "cuda": "cuda"}[kind]
+    given = {"root": code, "kind": kind, "language": written, "spec": spec, "sizes": {"n": 64}, "family": "pointwise"}
+    walk = Walk(scope(shipped_graph(), writer="model", **given))
+    start = walk.enter(START, State(START, code, None, 0.0, 1.0))
+    techniques = {action.technique for action in start.actions}
+    assert techniques
+    ports = {"function-with-constants", "threads-over-rows", "thread-per-element", "thread-per-row", "chunked-scan"}
+    assert techniques <= ports
+    for one in start.actions:
+        assert one.step.before in ("", code) or "__global__" not in one.step.before
+
+
 @pytest.mark.parametrize(("writer", "asked"), [("model", 3), ("examples", 1)])
 def test_a_model_that_errs_may_try_again_what_an_example_fits(writer, asked):
-    player = WalkPlayer(scope(cube("alpha"), writer=writer), lambda source: ("incorrect", 1.0), budget=9).play()
+    player = WalkPlayer(
+        scope(cube("alpha"), writer=writer), lambda source: ("incorrect", 1.0), budget=9, repairs=0
+    ).play()
     assert [request.hint for request in player.requests] == ["base"] * asked
 
 
@@ -324,7 +385,7 @@ def test_the_next_run_begins_with_the_way_that_led_most_runs_to_their_best():
     for other in ({"weights": False}, {"navigator": "random"}):
         player = WalkPlayer(scope(GRAPH), GAINS, budget=3, **other)
         player.strategy.restore(state)
-        assert not player.strategy._leads
+        assert not player.strategy._follow_best
 
 
 def test_the_way_to_an_earlier_best_is_one_evaluation_where_examples_write_and_a_step_each_where_a_model_does():

@@ -109,9 +109,10 @@ def test_a_log_as_long_as_a_book_is_a_line_in_the_hint():
     evaluation = attempt.evaluation.model_copy(update={"log": log})
     player.strategy.tell(attempt.model_copy(update={"evaluation": evaluation}), feedback_of(attempt))
     player.strategy.closed(player.asked[0])
-    hint = player.ask().hint
-    assert hint.startswith("Fix compilation error: x.cu(3): error: yyy")
-    assert len(hint) < 400
+    asked = player.ask()
+    assert asked.order == "Fix compilation error:"
+    assert asked.hint.startswith("x.cu(3): error: yyy")
+    assert len(asked.hint) < 400
 
 
 def test_fsr_keeps_what_each_verifier_said():

@@ -5,7 +5,7 @@ from collections import deque
 from kernelwright.feedback.describe import describe
 from kernelwright.records.attempt import Attempt, Cost, Proposal
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.rewrite import rewritten
+from kernelwright.records.technique import apply_step
 from kernelwright.reward.table import find_reward
 from kernelwright.search.regraph import ReGraphConfig
 from kernelwright.search.strategy import Limits
@@ -40,7 +40,7 @@ class WalkPlayer:
         """Write what the request asks for, judge it, tell and close."""
         self.left -= 1
         source = self.attempts[request.parents[0]].proposal.candidate.source if request.parents else self.scope.root
-        made = rewritten(request.steps[0], source, self.scope.sizes) if request.steps else None
+        made = apply_step(request.steps[0], source, self.scope.sizes) if request.steps else None
         if made is not None:
             attempt = self.attempt(request, made)
             self.attempts.append(attempt)

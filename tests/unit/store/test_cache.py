@@ -7,6 +7,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Timer
+from types import SimpleNamespace
 
 import pytest
 
@@ -103,18 +104,79 @@ def test_the_file_is_this_user_s_alone_and_where_caches_are(cache, file, monkeyp
 
 
 @pytest.mark.parametrize("body", ["{", '{"outcome": "measured"}', '{"outcome": "of another version"}'])
-def test_a_row_that_cannot_be_read_is_not_there(cache, file, body):
+def test_a_row_that_cannot_be_read_is_not_there(cache, body, monkeypatch):
+    written = SimpleNamespace(dump_json=lambda _: body.encode(), validate_json=EVALUATION.validate_json)
+    monkeypatch.setattr(cache_module, "EVALUATION", written)
     cache.keep("key", "run", sample_measured())
-    _execute(file, "UPDATE evaluations SET body = ?", body)
     assert cache.find("key") is None
     assert cache.trouble is None
 
 
-@pytest.mark.parametrize("outcome", ["suspect", "crashed"])
-def test_a_forged_row_of_a_kind_that_is_not_kept_is_not_there(cache, file, outcome):
+FORGED = EVALUATION.dump_json(sample_measured(9.0)).decode()
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (f"UPDATE evaluations SET body = '{FORGED}' WHERE number = 1", "row 1 is not"),
+        ("UPDATE evaluations SET body = (SELECT body FROM evaluations WHERE number = 2) WHERE number = 1", "row 1 is not"),
+        ("UPDATE evaluations SET run = 'another'", "row 1 is not"),
+        ("UPDATE evaluations SET key = key || 'x' WHERE number = 1; UPDATE evaluations SET key = (SELECT rtrim(key, 'x') "
+         "FROM evaluations WHERE number = 1) WHERE number = 2", "row 2 is not"),
+        ("DELETE FROM evaluations WHERE number = 2", "taken out"),
+        ("DELETE FROM evaluations WHERE number = 3", "taken out"),
+        ("UPDATE evaluations SET number = number + 7", "taken out"),
+    ],
+)  # fmt: skip
+def test_a_forged_file_is_not_believed_and_the_next_reader_says_so(cache, file, script, said):
+    for number in range(3):
+        cache.keep(str(number), "run", sample_measured(2.0 + number))
+    connection = sqlite3.connect(file)
+    connection.executescript(script)
+    connection.close()
+    again = EvaluationCache(file)
+    assert again.find("0") is None or again.find("1") is None
+    assert said in again.trouble
+
+
+def test_what_another_user_s_secret_sealed_is_not_there_and_no_trouble(cache, file, tmp_path, monkeypatch):
     cache.keep("key", "run", sample_measured())
-    _execute(file, "UPDATE evaluations SET body = ?", EVALUATION.dump_json(sample_evaluation(outcome)).decode())
-    assert cache.find("key") is None
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another"))
+    other = EvaluationCache(file)
+    assert other.find("key") is None
+    other.keep("key", "other", sample_measured(3.0))
+    assert other.find("key").run == "other"
+    assert cache.find("key").run == "run"
+    assert (cache.trouble, other.trouble) == (None, None)
+
+
+def test_two_versions_share_a_file_and_take_over_nothing_of_each_other(cache, file, monkeypatch):
+    other = EvaluationCache(file)
+    for number in range(5):
+        cache.keep(str(number), "one", sample_measured())
+        with monkeypatch.context() as version:
+            version.setattr(cache_module, "judge_digest", lambda: "another version")
+            assert other.find(str(number)) is None
+            other.keep(str(number), "two", sample_measured(3.0))
+            assert other.find(str(number)).run == "two"
+        assert cache.find(str(number)).run == "one"
+    assert (cache.trouble, other.trouble, EvaluationCache(file).trouble) == (None, None, None)
+
+
+@pytest.mark.parametrize("harm", ["link", "mode", "owner"])
+def test_a_file_that_others_can_change_is_refused_with_the_cure(cache, file, harm, monkeypatch):
+    cache.keep("key", "run", sample_measured())
+    cache.close()
+    if harm == "link":
+        file.rename(file.with_suffix(".moved"))
+        file.symlink_to(file.with_suffix(".moved"))
+    elif harm == "mode":
+        file.chmod(0o666)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    again = EvaluationCache(file)
+    assert again.find("key") is None
+    assert {"link": "put the file itself", "mode": "chmod go-w", "owner": "another user"}[harm] in again.trouble
 
 
 def test_a_corrupt_file_is_a_trouble_to_tell_and_no_error(file):
@@ -207,10 +269,3 @@ def test_a_writer_that_is_killed_leaves_a_whole_cache(file):
     assert all(cache.find(str(number)) for number in range(last + 1))
     assert cache.trouble is None
     cache.close()
-
-
-def _execute(file, statement, *values):
-    connection = sqlite3.connect(file)
-    with connection:
-        connection.execute(statement, values)
-    connection.close()

@@ -10,7 +10,7 @@ from kernelwright.errors import StoreError
 from kernelwright.records.attempt import ProposalRequest
 from kernelwright.records.evaluation import OUTCOMES
 from kernelwright.records.run import Message, Outcome
-from kernelwright.store.database import FILE
+from kernelwright.store.database import FILE, Database
 from kernelwright.store.run import RunStore, Tell
 from kernelwright.testing.samples import sample_attempt, sample_card, sample_evaluation, sample_measured
 
@@ -159,23 +159,25 @@ def test_another_schema_version_is_refused(store):
 
 
 def test_a_row_of_another_shape_is_explained(store):
+    store._database.add("proposal_requests", 0, "{}")
+    with pytest.raises(StoreError, match="cannot read"):
+        store.proposal_requests()
+
+
+def test_a_row_of_another_hand_is_not_believed(store):
     store.close()
     with closing(sqlite3.connect(store.folder / FILE)) as connection:
         connection.execute("INSERT INTO proposal_requests VALUES (0, '{}')")
         connection.commit()
-    with pytest.raises(StoreError, match="cannot read"):
+    with pytest.raises(StoreError, match="added by another hand"):
         RunStore.open(store.folder).proposal_requests()
 
 
-def test_a_card_that_cannot_be_read_leaves_no_lock_behind(store):
-    store.close()
-    with closing(sqlite3.connect(store.folder / FILE)) as raw:
-        raw.execute("DROP TRIGGER card_no_UPDATE")
-        raw.execute("UPDATE card SET body = '{}'")
-        raw.commit()
+def test_a_card_that_cannot_be_read_leaves_no_lock_behind(tmp_path):
+    Database.create(tmp_path, "{}").close()
     for _ in range(2):
         with pytest.raises(StoreError, match="cannot read"):
-            RunStore.open(store.folder, writing=True)
+            RunStore.open(tmp_path, writing=True)
 
 
 @pytest.mark.parametrize("writing", [False, True])

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from kernelwright.errors import StoreError
-from kernelwright.store.strategy_state import StateKey, StrategyStates, state_file
+from kernelwright.store.memory import StateKey, StrategyStates, state_file
 
 KEY = StateKey("graph", "Some GPU", "reduction")
 

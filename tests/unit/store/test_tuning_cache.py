@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from kernelwright.records.tuning import TuningEntry, TuningKey
-from kernelwright.store.tuning import TuningCache
+from kernelwright.records.run import TuningEntry, TuningKey
+from kernelwright.store.memory import TuningCache
 
 KEY = TuningKey(language="triton", family="rows(block)", shape_class="float32 2^20 elements, rows of 2^10")
 

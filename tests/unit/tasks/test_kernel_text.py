@@ -5,7 +5,7 @@ import pytest
 from kernelwright.errors import UsageError
 from kernelwright.propose.llm.parse import Kernel, read
 from kernelwright.records.candidate import Tunable
-from kernelwright.tasks.kernel_file import parse_text
+from kernelwright.tasks.kernel_file import parse_text, read_kernel
 
 CPP = 'extern "C" void kernel(const float* x, float* y) {}\n'
 PLAN = """/* kernelwright
@@ -89,3 +89,24 @@ def test_what_cannot_be_a_kernel_is_told_with_its_cure(source, target, language,
     with pytest.raises(UsageError, match=said) as caught:
         parse_text(source, target, language)
     assert "--entry" not in str(caught.value)
+
+
+DECLARING = """// flags: -O1 -DSCALE=3
+// workspace: 4096
+// tunable T: 8, 16
+#ifndef T
+#define T 8
+#endif
+"""
+
+
+@pytest.mark.parametrize("given", [0, 512])
+def test_a_file_is_read_with_what_it_declares(tmp_path, given):
+    """Whoever checks a file gets what whoever audits or proposes its text gets; what a person gives goes before."""
+    file = tmp_path / "kernel.cpp"
+    file.write_text(DECLARING + CPP)
+    read_in_file, told = read_kernel(file, workspace_bytes=given), parse_text(DECLARING + CPP, "cpu")
+    assert told.workspace_bytes == 4096
+    assert read_in_file == told.model_copy(update={"workspace_bytes": given or 4096})
+    assert read_in_file.flags == ("-O1", "-DSCALE=3")
+    assert read_in_file.tunables == (Tunable(name="T", values=(8, 16)),)

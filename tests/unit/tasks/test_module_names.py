@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.tasks.module_names import made, surely_lacks
+from kernelwright.tasks.kernel_file import made, surely_lacks
 
 
 @pytest.mark.parametrize(

@@ -193,3 +193,81 @@ def test_nothing_there_says_so(tmp_path):
         read_published(tmp_path / "gone")
     with pytest.raises(UsageError, match="known form"):
         read_published(tmp_path)
+
+
+SECRET = "the user's own secret\nof two lines\n"
+
+
+@pytest.fixture
+def secret(tmp_path):
+    (tmp_path / "outside").mkdir()
+    file = tmp_path / "outside" / "secret.txt"
+    file.write_text(SECRET)
+    (tmp_path / "release").mkdir()
+    return file
+
+
+@pytest.mark.parametrize("field", ["kernel", "task"])
+@pytest.mark.parametrize("way", ["above", "absolute", "link"])
+def test_a_list_names_no_file_outside_of_its_folder(tmp_path, secret, field, way):
+    release = write(tmp_path / "release", **{"t.py": TASK, "k.py": KERNEL})
+    (release / "link.py").symlink_to(secret)
+    named = {"above": "../outside/secret.txt", "absolute": str(secret), "link": "link.py"}[way]
+    lines = [{"name": "honest", "task": "t.py", "kernel": "k.py"}, {"task": "t.py", "kernel": "k.py", field: named}]
+    (release / "all.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    honest, other = read_published(release / "all.jsonl")
+    assert honest.kernel == KERNEL
+    assert "not in its folder" in other.missing
+    assert "secret\nof" not in other.model_dump_json()
+    assert SECRET not in (other.kernel, other.reference)
+
+
+@pytest.mark.parametrize("linked", ["kernels/relu.py", "tasks/relu.py"])
+def test_links_in_a_directory_lead_nowhere_else(tmp_path, secret, linked):
+    names = [f"{d}__{n}.py" for d in ("tasks", "kernels") for n in ("relu", "gelu")]
+    release = write(tmp_path / "release", **dict.fromkeys(names, TASK))
+    (release / linked).unlink()
+    (release / linked).symlink_to(secret)
+    found = {one.name: one for one in read_published(release, None)}
+    assert "not in its folder" in found["relu"].missing
+    assert not found["gelu"].missing
+    assert "own secret" not in found["relu"].model_dump_json()
+
+
+def test_links_of_a_run_lead_nowhere_else(tmp_path, secret):
+    names = {f"level_1_problem_{n}_sample_0_kernel.py": KERNEL for n in (1, 2)}
+    release = write(tmp_path / "release", **names)
+    tasks = write(tmp_path / "bench", **{"level1__1_a.py": TASK, "level1__2_b.py": TASK})
+    (release / "level_1_problem_1_sample_0_kernel.py").unlink()
+    (release / "level_1_problem_1_sample_0_kernel.py").symlink_to(secret)
+    (tasks / "level1" / "2_b.py").unlink()
+    (tasks / "level1" / "2_b.py").symlink_to(secret)
+    found = read_published(release, tasks)
+    assert ["not in its folder" in one.missing for one in found] == [True, True]
+    assert not any("own secret" in one.model_dump_json() for one in found)
+
+
+def test_a_link_within_the_folder_is_followed(tmp_path):
+    release = write(tmp_path, **{"tasks__a.py": TASK, "kernels__a.py": KERNEL})
+    (release / "kernels" / "b.py").symlink_to(release / "kernels" / "a.py")
+    (release / "tasks" / "b.py").symlink_to("a.py")
+    assert [one.missing for one in read_published(release, None)] == ["", ""]
+
+
+@pytest.mark.parametrize("claim", [1e308, "1e300x", 10**300])
+def test_an_absurd_claim_is_bounded(tmp_path, claim):
+    (tmp_path / "all.json").write_text(json.dumps([{"task": TASK, "kernel": KERNEL, "claimed": claim}]))
+    assert read_published(tmp_path / "all.json")[0].claimed == 1e6
+
+
+def test_an_absurd_time_of_a_run_is_bounded(tmp_path):
+    write(
+        tmp_path,
+        **{
+            "level_1_problem_1_sample_0_kernel.py": KERNEL,
+            "eval_results.json": {"1": {"runtime": 1e-300, "ref_runtime": 1e300}},
+            "bench__level1__1_a.py": TASK,
+        },
+    )
+    found = read_published(tmp_path, tmp_path / "bench")
+    assert found[0].claimed in (None, 1e6)

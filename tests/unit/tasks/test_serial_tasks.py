@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelwright.errors import TaskError
-from kernelwright.records.serial import worth
+from kernelwright.records.task import worth
 from kernelwright.tasks.table import read_task
 
 HEAD = """/* kernelwright
@@ -85,9 +85,9 @@ def test_stored_cases_travel_with_the_task(written, tmp_path):
         (HEAD.replace("out = {", "gone = {") + CODE, "does not take"),
         (HEAD.replace('x = { shape = ["n"] }', "") + CODE, "x has no shape"),
         (HEAD.replace('["n"]', '["m"]') + CODE, "no number, size"),
-        (HEAD + CODE.replace("void", "float"), "returns void"),
+        (HEAD + CODE.replace("void", "char*"), "neither a number nor a pointer"),
         (HEAD + CODE + CODE.replace("total", "other"), "name the right one"),
-        (HEAD + CODE.replace("const float* x", "const char** x"), "neither a number nor a pointer"),
+        (HEAD + CODE.replace("const float* x", "const char** x"), "lies in one piece"),
         (HEAD.replace("*/", '[[cases]]\ninputs = { x = "../x.npy" }\n*/') + CODE, "not in the task's folder"),
         (HEAD.replace("[sizes]", "[limits]\nwishes = 1\n[sizes]") + CODE, "cannot be taken"),
     ],

@@ -4,7 +4,7 @@ import pytest
 
 from kernelwright.devices import facts
 from kernelwright.engine.admission import gather
-from kernelwright.engine.config import RunConfig, wished
+from kernelwright.engine.config import RunConfig, with_task_defaults
 from kernelwright.errors import TaskError
 from kernelwright.records.task import WORDS, TaskLimits
 from kernelwright.tasks.table import read_task
@@ -167,9 +167,9 @@ def test_a_readme_and_a_settings_file_are_no_tasks_of_a_directory(write):
 
 def test_a_goal_is_the_default_and_no_more(write):
     limits = read_task(write(TOML)).limits
-    assert wished(RunConfig(), limits, "cpu").target_us == 12.5
-    assert wished(RunConfig(target_us=3.0), limits, "cpu").target_us == 3.0
-    assert wished(RunConfig(), TaskLimits(), "cpu") == RunConfig()
+    assert with_task_defaults(RunConfig(), limits, "cpu").target_us == 12.5
+    assert with_task_defaults(RunConfig(target_us=3.0), limits, "cpu").target_us == 3.0
+    assert with_task_defaults(RunConfig(), TaskLimits(), "cpu") == RunConfig()
 
 
 def test_every_architecture_can_be_asked_for():

@@ -31,7 +31,7 @@ def asked(candidate="", seed=1):
     """A request of a walk over the graph."""
     step = f"Why: x\n\nBefore:\n\n```cpp\n{BEFORE}```\n\nAfter:\n\n```cpp\n{AFTER}```"
     at_hand = f"## Candidate\n\n```cpp\n{candidate}```\n\n" if candidate else ""
-    text = f"## Reference\n\n```python\nSERIAL TASK\n```\n\n{at_hand}## Technique\n\n````text\n{step}\n````\n"
+    text = f"## Reference\n\n```c\nvoid twice();\n```\n\n{at_hand}## Technique\n\n````text\n{step}\n````\n"
     return {"model": MODEL, "seed": seed, "messages": [{"role": "user", "content": text}]}
 
 
@@ -45,14 +45,13 @@ def server():
         yield found
 
 
-def test_the_examples_change_is_carried_over_to_the_code_at_hand(server):
-    made = said(server, asked(BEFORE.replace("end();", "other_end();")))
+def test_what_the_step_shows_after_it_is_the_answer_at_the_sizes_of_the_task(server):
+    made = said(server, asked(BEFORE))
     assert "two(n);" in made
-    assert "other_end();" in made
     assert "constexpr long n = 64;" in made
 
 
-def test_where_there_is_none_or_it_does_not_fit_the_example_is_the_answer(server):
+def test_whatever_is_at_hand(server):
     for candidate in ("", "quite another\n"):
         assert "two(n);" in said(server, asked(candidate))
 

@@ -8,7 +8,7 @@ from kernelwright.errors import RefereeError, TaskError, UsageError
 from kernelwright.records.task import Target
 from kernelwright.testing.samples import sample_attempt, sample_evaluation, sample_task
 from kernelwright.testing.scripted import ScriptedEvaluator
-from kernelwright.train.admission import PATIENCE, Admitting, admitted, shown
+from kernelwright.train.admission import PATIENCE, Admitting, admitted, assignments_of
 from kernelwright.train.data.sample import INTERPRETED, Judged, sample
 from kernelwright.train.judges import Judges
 from kernelwright.train.recipe import Grpo
@@ -60,7 +60,7 @@ def verdicts(evaluator, assignments, times=1):
 
 def test_a_task_is_shown_before_it_is_admitted_and_admitted_once():
     evaluator = Admits()
-    tasks = shown([interpreted(n) for n in range(3)], HERE)
+    tasks = assignments_of([interpreted(n) for n in range(3)], HERE)
     assert [one.task.target for one in tasks] == [HERE] * 3
     assert evaluator.asked == []
     found = verdicts(evaluator, tasks, times=4)
@@ -69,12 +69,12 @@ def test_a_task_is_shown_before_it_is_admitted_and_admitted_once():
 
 
 def test_nothing_is_known_of_a_task_that_is_refused_and_others_go_on():
-    found = verdicts(Admits(1), shown([interpreted(n) for n in range(3)], HERE))
+    found = verdicts(Admits(1), assignments_of([interpreted(n) for n in range(3)], HERE))
     assert [one and one.outcome for one in found] == ["verified", None, "verified"]
 
 
 def test_the_same_task_is_shown_once():
-    assert len(shown([interpreted(0), interpreted(0)], HERE)) == 1
+    assert len(assignments_of([interpreted(0), interpreted(0)], HERE)) == 1
 
 
 def test_for_a_measure_all_are_admitted_at_once_and_the_refused_left_out():
@@ -89,10 +89,10 @@ def test_where_every_task_is_refused_the_reason_is_told():
         async def admit(self, source, target):
             raise RefereeError("the candidate's process opened another GPU")
 
-    few = shown([interpreted(n) for n in range(2)], HERE)
+    few = assignments_of([interpreted(n) for n in range(2)], HERE)
     with pytest.raises(UsageError, match=r"none of 2 tasks can be judged on .* another GPU"):
         verdicts(Refusing(), few)
-    many = shown([interpreted(n) for n in range(PATIENCE + 4)], HERE)
+    many = assignments_of([interpreted(n) for n in range(PATIENCE + 4)], HERE)
     with pytest.raises(UsageError, match=rf"none of {PATIENCE} tasks|none of {PATIENCE + 4} tasks"):
         verdicts(Refusing(), many)
 

@@ -10,10 +10,9 @@ from kernelwright.errors import UsageError
 from kernelwright.records.candidate import Candidate, Tunable
 from kernelwright.records.graph import Argument
 from kernelwright.testing.samples import sample_task
-from kernelwright.train.data.kernelbook import read_kernelbook
-from kernelwright.train.data.migrate import REWRITES, migrate
+from kernelwright.train.data.collect import plain
+from kernelwright.train.data.kernelbook import REWRITES, migrate, read_kernelbook
 from kernelwright.train.data.modules import random_module
-from kernelwright.train.data.plain import plain
 from kernelwright.train.structure import family, split_of, structure
 
 

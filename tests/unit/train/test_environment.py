@@ -4,18 +4,16 @@ import asyncio
 
 import pytest
 
+from kernelwright.engine.cached_evaluator import KnownVerdicts
 from kernelwright.errors import RefereeError, TaskError, UsageError
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.evaluation import Suspect
-from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
 from kernelwright.store.cache import EvaluationCache
 from kernelwright.testing.samples import sample_attempt, sample_evaluation, sample_task
 from kernelwright.testing.scripted import ScriptedEvaluator
-from kernelwright.train.environment import Assignment, Environment, Settings
-from kernelwright.train.filters import faked
-from kernelwright.train.judges import Judges
-from kernelwright.train.remembered import Remembered
+from kernelwright.train.environment import Assignment, Environment, Settings, faked
+from kernelwright.train.judges import TRAINING, Judges
 
 TASK = sample_task()
 REPLY = '```cpp\nextern "C" void kernel(const float* x, float* out) {}\n```'
@@ -145,8 +143,8 @@ def test_what_another_run_timed_is_taken_over_and_nothing_else_is(tmp_path):
     )
 
     def asked(number, *efforts):
-        remembered = Remembered(lambda: EvaluationCache(tmp_path / "known.sqlite"), Policy())
-        judges = Judges(lambda _: evaluators[number], remembered=remembered)
+        known = KnownVerdicts(lambda: EvaluationCache(tmp_path / "known.sqlite"), TRAINING, lambda text: None)
+        judges = Judges(lambda _: evaluators[number], known=known)
 
         async def verdicts():
             try:
@@ -167,8 +165,8 @@ def test_what_another_run_timed_is_taken_over_and_nothing_else_is(tmp_path):
 def test_a_cache_that_cannot_be_used_is_told_once(tmp_path):
     (tmp_path / "file").write_text("")
     heard, kernel = [], sample_attempt(0).proposal.candidate
-    remembered = Remembered(lambda: EvaluationCache(tmp_path / "file" / "known.sqlite"), Policy(), heard.append)
-    judge_some(Judges(lambda _: ScriptedEvaluator(outcomes=("measured",)), remembered=remembered), kernel)
+    known = KnownVerdicts(lambda: EvaluationCache(tmp_path / "file" / "known.sqlite"), TRAINING, heard.append)
+    judge_some(Judges(lambda _: ScriptedEvaluator(outcomes=("measured",)), known=known), kernel)
     assert len(heard) == 1
     assert "could not be opened" in heard[0]
 

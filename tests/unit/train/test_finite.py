@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from kernelwright.errors import UsageError  # noqa: E402
-from kernelwright.train.engine.finite import MOST, Finite, sound_attention  # noqa: E402
+from kernelwright.train.engine.watch import MOST, Finite, sound_attention  # noqa: E402
 
 
 def stepped(watch, model, optimizer, factor):

@@ -4,9 +4,8 @@ import pytest
 import torch
 
 from kernelwright.testing.samples import sample_attempt, sample_task
-from kernelwright.train.admission import shown
-from kernelwright.train.data.forms import restyled
-from kernelwright.train.data.modules import random_module
+from kernelwright.train.admission import assignments_of
+from kernelwright.train.data.modules import random_module, restyled
 from kernelwright.train.data.prompts import rows
 from kernelwright.train.data.sample import Judged, Sample
 
@@ -37,9 +36,9 @@ def test_samples_take_forms_in_turn_and_keep_their_kernels():
     made = [
         Sample(origin="author", task=task, candidate=kernel, judged=Judged(outcome="verified"), structure="s", depth=6)
     ] * 4
-    plain, shown = list(rows(made, "frontend")), list(rows(made, "frontend", forms=2))
-    assert [reply for _, reply in shown] == [reply for _, reply in plain]
-    assert [prompt == plain[0][0] for prompt, _ in shown] == [True, False, True, False]
+    plain, formed = list(rows(made, "frontend")), list(rows(made, "frontend", forms=2))
+    assert [reply for _, reply in formed] == [reply for _, reply in plain]
+    assert [prompt == plain[0][0] for prompt, _ in formed] == [True, False, True, False]
 
 
 def test_tasks_take_forms_in_turn():
@@ -49,7 +48,7 @@ def test_tasks_take_forms_in_turn():
         Sample(origin="author", task=task, candidate=kernel, judged=Judged(outcome="verified"), structure="s", depth=6)
         for task in (sample_task().model_copy(update={"source": source}) for source in plain)
     ]
-    asked = [assignment.task.source.source for assignment in shown(made, made[0].task.target, forms=2)]
+    asked = [assignment.task.source.source for assignment in assignments_of(made, made[0].task.target, forms=2)]
     assert asked == [restyled(one.source, n % 2) if n % 2 else one.source for n, one in enumerate(plain)]
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from kernelwright.train.loop import Loop
+from kernelwright.train.judges import Loop
 
 
 def test_what_nobody_waits_for_any_more_is_given_up_before_the_thread_ends():

@@ -13,9 +13,9 @@ from kernelwright.testing.scripted import ScriptedEvaluator
 from kernelwright.testing.scripted_chat import ScriptedModel
 from kernelwright.train.data import making
 from kernelwright.train.data.collect import Pair
-from kernelwright.train.data.judging import judge_rows
 from kernelwright.train.data.making import DataRequest, make_data, revalidate
 from kernelwright.train.data.modules import random_module
+from kernelwright.train.data.prompts import judge_rows
 from kernelwright.train.data.sample import FILE, Judged, read_samples, sample
 
 

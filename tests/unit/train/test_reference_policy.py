@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from kernelwright.models import quantized
-from kernelwright.train.engine.network import open_network
-from kernelwright.train.engine.small import make_small
+from kernelwright.train.engine.network import make_small, open_network
 
 pytest.importorskip("trl")
 TEXTS = ["tile = tl.program_id(0)\n"] * 3

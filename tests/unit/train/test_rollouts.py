@@ -12,7 +12,7 @@ from kernelwright.testing.samples import sample_attempt, sample_task
 from kernelwright.train.data.prompts import reply_with
 from kernelwright.train.engine.rollouts import ROOM, SPARE, Rollouts
 from kernelwright.train.environment import Assignment, Environment, Settings, Step
-from kernelwright.train.loop import Loop
+from kernelwright.train.judges import Loop
 from kernelwright.train.recipe import Grpo, read_recipe
 
 KNOWN = sample_attempt(0).proposal.candidate

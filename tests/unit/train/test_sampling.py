@@ -3,9 +3,8 @@
 import pytest
 
 from kernelwright.records.chat import ChatMessage
-from kernelwright.train.engine.network import open_network
-from kernelwright.train.engine.sampling import Sampling, draw
-from kernelwright.train.engine.small import make_small
+from kernelwright.train.engine.decoding import Sampling, draw
+from kernelwright.train.engine.network import make_small, open_network
 
 TEXTS = ["tile = tl.program_id(0)\n", "row = tile * ROWS + tl.arange(0, ROWS)\n"] * 3
 ASKED = ["short", "row = tile * ROWS + tl.arange(0, ROWS)"]

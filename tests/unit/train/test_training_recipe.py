@@ -7,10 +7,10 @@ import pytest
 from kernelwright.errors import StoreError, UsageError
 from kernelwright.records.candidate import Candidate
 from kernelwright.testing.samples import sample_attempt, sample_task
-from kernelwright.train.data.judging import changes, judge_rows
+from kernelwright.train.data.prompts import changes, judge_rows
 from kernelwright.train.data.sample import Judged, sample
-from kernelwright.train.page import render
 from kernelwright.train.recipe import Grpo, Progress, Rollout, keep_recipe, read_recipe
+from kernelwright.train.session import render
 
 RECIPES_SHOWN = Path(__file__).parents[3] / "examples" / "recipes"
 

@@ -5,20 +5,20 @@ killed in the middle of a dialogue continues with its next message. In the contr
 here.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import monotonic
 
 from kernelwright.engine.events import Writing
-from kernelwright.engine.gateway.meter import Hold, Meter
-from kernelwright.engine.gateway.router import ModelRouter
+from kernelwright.engine.gateway.models import Hold, Meter, ModelRouter
 from kernelwright.engine.gateway.toolbox import ToolAnswer
 from kernelwright.engine.journal import Journal
 from kernelwright.errors import ModelError
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.stream import HEARD
-from kernelwright.propose.gateway import NoRoom, Thread
+from kernelwright.propose.proposer import NoRoom, Thread
 from kernelwright.records.chat import ChatReply, ChatRequest, ToolCall, Usage
 from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.profile import Profile
@@ -81,18 +81,23 @@ class RunGateway:
     async def ask(self, role: str, request: ChatRequest, sibling: int = 0) -> ChatReply:
         """See `ModelGateway.ask`."""
         config = self._parts.router.config(role)
-        recorded = self._asked(request, sibling)
+        recorded = self._recorded_prompt(request, sibling)
         answered = self._step(sibling, "reply") if recorded else None
         if answered is not None:
             return ChatReply.model_validate_json(answered.text)
+        if recorded is not None and self._sent(sibling):
+            self._lost(role, self._parts.meter.most(recorded, config), config, sibling)
         asked, hold = await self._fit(role, recorded or config.within(request), config, sibling)
         try:
-            if asked != recorded:
-                self._say(role, "prompt", asked.model_dump_json(), sibling, prompt=request.id)
+            self._say(role, "prompt", asked.model_dump_json(), sibling, prompt=request.id)
             reply = await self._reply(role, asked)
             self._parts.meter.count(reply)
         except ModelError as error:
-            self._lost(role, error, config, sibling)
+            known = Usage(prompt=error.prompt, completion=error.completion, estimated=True)
+            self._lost(role, (known, error.usd), config, sibling)
+            raise
+        except asyncio.CancelledError:
+            self._lost(role, self._parts.meter.most(asked, config), config, sibling)
             raise
         finally:
             self._parts.meter.release(hold)
@@ -112,14 +117,14 @@ class RunGateway:
         if self._parts.withheld:
             self.log(role, call, WITHHELD, sibling)
             return WITHHELD
-        self._told(role, "call", call.model_dump_json(), sibling)
+        self._record(role, "call", call.model_dump_json(), sibling)
         return await self._once(sibling, role, "result", lambda: self._parts.tool(call))
 
     def log(self, role: str, call: ToolCall, answer: str, sibling: int = 0) -> None:
         """See `ModelGateway.log`."""
-        self._told(role, "call", call.model_dump_json(), sibling)
+        self._record(role, "call", call.model_dump_json(), sibling)
         if answer:
-            self._told(role, "result", answer, sibling)
+            self._record(role, "result", answer, sibling)
 
     async def profile(self, attempt: int, sibling: int = 0) -> Profile | None:
         """See `ModelGateway.profile`."""
@@ -135,13 +140,13 @@ class RunGateway:
 
     def note(self, role: str, text: str, sibling: int = 0) -> None:
         """See `ModelGateway.note`."""
-        self._told(role, "diagnosis", text, sibling)
+        self._record(role, "diagnosis", text, sibling)
 
     def recall(self, thread: Thread) -> tuple[Message, ...]:
         """See `ModelGateway.recall`."""
         return self._parts.journal.dialogue(thread)
 
-    def _told(self, role: str, kind: MessageKind, text: str, sibling: int) -> None:
+    def _record(self, role: str, kind: MessageKind, text: str, sibling: int) -> None:
         """Journal a turn; when it was recorded already, its text must be the same."""
         if self._step(sibling, kind, lambda message: message.text == text) is None:
             self._say(role, kind, text, sibling)
@@ -157,7 +162,7 @@ class RunGateway:
         self._say(role, kind, text, sibling, device_s=seconds)
         return text
 
-    def _asked(self, request: ChatRequest, sibling: int) -> ChatRequest | None:
+    def _recorded_prompt(self, request: ChatRequest, sibling: int) -> ChatRequest | None:
         """The recorded question of this step as it was sent last; None where it never was.
 
         A question without an answer may have been asked again, with less room; what came of none is passed over.
@@ -170,13 +175,17 @@ class RunGateway:
             message = later if later.kind == "prompt" else message
         return ChatRequest.model_validate_json(message.text) if message else None
 
-    def _lost(self, role: str, error: ModelError, config: ModelConfig, sibling: int) -> None:
-        """Count and record what was billed for no answer."""
-        usage = Usage(prompt=error.prompt, completion=error.completion, estimated=True)
-        if usage.total:
-            nothing = ChatReply(text="", finish="other", model=config.name, usage=usage, usd=error.usd)
-            self._parts.meter.count(nothing)
-            self._say(role, "lost", nothing.model_dump_json(), sibling)
+    def _sent(self, sibling: int) -> bool:
+        """Whether the last that was recorded is a question: whoever asked it was killed before the answer came."""
+        said = self._parts.journal.message(Thread(self._proposal_request, sibling), self._steps[sibling] - 1)
+        return said is not None and said.kind == "prompt"
+
+    def _lost(self, role: str, billed: tuple[Usage, float | None], config: ModelConfig, sibling: int) -> None:
+        """Count and record what was, or may have been, billed for no answer: nothing of a call that never began."""
+        usage, usd = billed
+        nothing = ChatReply(text="", finish="other", model=config.name, usage=usage, usd=usd)
+        self._parts.meter.count(nothing)
+        self._say(role, "lost", nothing.model_dump_json(), sibling)
 
     async def _fit(self, role: str, asked: ChatRequest, config: ModelConfig, sibling: int) -> tuple[ChatRequest, Hold]:
         try:

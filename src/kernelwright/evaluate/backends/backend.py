@@ -4,53 +4,82 @@ To add one: a folder with a class that has what stands here, and a row in `table
 composes `absent.backend.AbsentBackend` with its languages and versions, as `hip` does, and has no clock.
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Protocol
 
-from kernelwright.evaluate.backends.clock import Clock
 from kernelwright.evaluate.backends.host import Host
-from kernelwright.evaluate.backends.instruments import Instruments, Offsets
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
-from kernelwright.evaluate.session.cases import Case, OriginalTask
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
+from kernelwright.evaluate.sandbox.compute_process import ComputeProcess, TimedRun
+from kernelwright.evaluate.sandbox.process import ChildRaisedError
+from kernelwright.evaluate.session.cases import OriginalTask
+from kernelwright.evaluate.session.loaded import LoadedCandidate
 from kernelwright.evaluate.session.session import Session
-from kernelwright.evaluate.session.trial import Trial
-from kernelwright.records.measure import BuildFacts
-from kernelwright.records.numerics import Flags
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial
+from kernelwright.evaluate.timing.clock import Pace
+from kernelwright.evaluate.timing.conditions import Watch
+from kernelwright.records.evaluation import BuildFailed, Crashed, Stage, TimedOut
+from kernelwright.records.measure import BaselineName, BuildFacts
 from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Profile
+from kernelwright.records.task import TaskSource
+
+
+class Clock(Protocol):
+    """How candidates are timed on a device that is here."""
+
+    on_device: bool
+    """The device's own events count, bounded by the grader's clock outside; else the grader's clock itself."""
+    pace: Pace
+    least_us: Mapping[int, float]
+    """Smallest difference that is told, by tier; nothing: any."""
+    cpu_time_tells: bool
+    """A candidate's processor time is that of its calls: its process compiles nothing."""
+    launch_us: float
+    """What starting one operation costs, roughly, in microseconds."""
+    baselines: tuple[BaselineName, ...]
+    """What candidates can be timed against."""
+    keeps_baselines: bool
+    """In a search, a baseline's known ratio to eager stands for timing it again."""
+
+    def ceiling_gbps(self, size: int, again: bool = False) -> float:
+        """Read bandwidth for this many bytes in 10^9 bytes a second, measured: the best so far.
+
+        `again` measures once more: a neighbour's noise can only make a ceiling look low, and a kernel suspect.
+
+        Raises:
+            MachineError: there is no compiler.
+            RefereeError: the yardstick kernel did not build.
+        """
+        ...
+
+    def floor_us(self, size: int, flops: int) -> float:
+        """Microseconds that no honest kernel can undercut."""
+        ...
+
+    def watch(self) -> Watch:
+        """Eyes on the device for one benchmark."""
+        ...
+
+    def busy(self) -> Sequence[Callable[[], None]]:
+        """Pieces of work that keep the device busy, one a thread: threads and blocks then meet in another order."""
+        ...
+
 
 NO_KERNELS = "library calls are forbidden, and it has 0 kernels of its own: PyTorch does it all"
 """Why a candidate is refused where it may not leave the work to PyTorch."""
-BESIDE_EAGER = {"baselines": ("eager",), "final_baselines": (), "search_blocks": 12, "search_seconds": 1.0}
-"""How one more process is held against eager."""
 CloseOldest = Callable[[], bool]
 """Closes the session on this backend that was not asked for longest; False: there is none."""
 
 
 @dataclass(frozen=True)
-class Reference:
-    """A task's reference in its process, before it is known whether the task can be judged."""
-
-    process: CandidateProcess
-    open: Callable[[OriginalTask, CloseOldest], Session]
-    """Opens the session of the task that it turned out to be.
-
-    Raises:
-        TaskError: it does not fit.
-    """
-    make_room: Callable[[str, CloseOldest], None] = lambda source, close_oldest: None
-    """Has open tasks give way before the task in this text draws its first input, where it will need the room."""
-
-
-@dataclass(frozen=True)
-class Prepared:
+class BuiltCandidate:
     """A candidate that was built."""
 
     facts: BuildFacts | None
     """What a compiler said; None where only running it can tell."""
-    load: "Callable[[], AbstractContextManager[Loaded]]"
+    load: Callable[[], AbstractContextManager[LoadedCandidate]]
     """The candidate in its process, ended in the end; whoever asks has the host's turn.
 
     Raises:
@@ -59,42 +88,6 @@ class Prepared:
     """
     own_host: bool = True
     """Whether code of its own runs on the host, beside kernels that the referee launches for it."""
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A candidate in its process, ready to compute, with what its backend knows of it."""
-
-    process: CandidateProcess
-    facts: BuildFacts
-    again: Callable[[Case], CandidateProcess] | None = None
-    """Loads it into one more process, with inputs that it may write to and the parameters of a case; None: nobody can."""
-    eager_again: Callable[[], CandidateProcess] | None = None
-    """Begins one more process of the task's own program, as a candidate's, where processes of one program may differ for
-    as long as they live, and several find room beside each other; None: they do not, or nobody can."""
-    twin: "Callable[[], AbstractContextManager[tuple[Trial, Loaded]]] | None" = None
-    """The same, loaded as a candidate is and ended again, with its trial: where only one finds room."""
-    anew: "Callable[[], AbstractContextManager[tuple[Trial, Loaded]]] | None" = None
-    """The candidate in one more process, with a trial of its own, and ended again; None: nobody asks for it."""
-    instruments: Callable[[], Instruments] = Instruments
-    guarded: bool = True
-    """There is memory around its results that it may not touch."""
-    whole: bool = True
-    """A call says where its parameters are; a module is given them beforehand."""
-    give: Callable[[Offsets], None] = lambda offsets: None
-    """Hands over the parameters of a call, where a call does not say where they are."""
-    skipped: Mapping[str, str] = field(default_factory=dict)
-    """Regimes that it cannot be asked, with the reason."""
-    timed: Callable[[], AbstractContextManager[None]] = nullcontext
-    """What must hold while it is timed."""
-    flags: Callable[[], Flags] = dict
-    """PyTorch's precision flags that its own host code has set; none where no such code runs."""
-    library_share: Callable[[], float | None] = lambda: None
-    """Share of a call's time that PyTorch's own operators take, as its process says; None where nobody can tell."""
-    how: str = ""
-    """What it is verified on, where there is no device."""
-    decoration: Callable[[], str] = str
-    """Why its kernels are there for show alone, where there is no device; empty where they are not."""
 
 
 class Backend(Protocol):
@@ -112,15 +105,29 @@ class Backend(Protocol):
         """Of what can change a measurement on this device alone; what does not answer is `absent`."""
         ...
 
-    def reference(self, policy: Policy) -> Reference:
-        """A process for a task's reference."""
+    def reference(self, source: TaskSource, policy: Policy, close_oldest: CloseOldest) -> ComputeProcess:
+        """A process for a task's reference, with room for what it will need: open tasks may have to give way.
+
+        Raises:
+            as `ComputeProcess.ask`.
+        """
+        ...
+
+    def session(
+        self, original: OriginalTask, reference: ComputeProcess, policy: Policy, close_oldest: CloseOldest
+    ) -> Session:
+        """Opens the session of the task that a reference turned out to be.
+
+        Raises:
+            TaskError: it does not fit.
+        """
         ...
 
     def activate(self, session: Session) -> None:
         """It is this task's turn."""
         ...
 
-    def prepared(self, trial: Trial) -> AbstractContextManager[Prepared]:
+    def prepared(self, trial: Trial) -> AbstractContextManager[BuiltCandidate]:
         """The candidate built, and freed in the end. Holds the host's turn if a compiler would be heard by a clock.
 
         Raises:
@@ -137,3 +144,33 @@ class Backend(Protocol):
     def close(self) -> None:
         """End what it started."""
         ...
+
+
+@dataclass(frozen=True)
+class FirstCall:
+    """What a first call means on one backend."""
+
+    compiler: str
+    """Of the build's facts."""
+    stage: Stage
+    """Where a candidate stands that ends in it."""
+    build_errors: frozenset[str]
+    """Names of exceptions that a compiler raises."""
+
+    def of(self, compute: Callable[[], TimedRun]) -> BuildFacts:
+        """Make it; its result is judged with the first case, not here.
+
+        Raises:
+            OutcomeReached: it fails.
+        """
+        try:
+            ran = compute()
+        except ChildRaisedError as raised:
+            if raised.name in self.build_errors:
+                raise OutcomeReached(BuildFailed(log=raised.log)) from None
+            raise OutcomeReached(Crashed(stage=self.stage, reason=raised.name, log=raised.log)) from None
+        except ChildGoneError as gone:
+            raise OutcomeReached(Crashed(stage=self.stage, reason=gone.reason, log=gone.log)) from None
+        except ChildSlowError as slow:
+            raise OutcomeReached(TimedOut(stage=self.stage, limit_s=slow.limit_s)) from None
+        return BuildFacts(compiler=self.compiler, seconds=ran.outside_ns / 1e9)

@@ -1,12 +1,13 @@
 """What all backends on one device hold in common: the warm parent of its processes, the lock on it, its versions."""
 
+import contextlib
 import fcntl
 import hashlib
 import os
 import platform
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -15,10 +16,16 @@ from types import TracebackType
 
 import torch
 
+from kernelwright.errors import KernelwrightError
+from kernelwright.evaluate.jobs import SHARED
 from kernelwright.evaluate.languages.cpp import build as cpp
 from kernelwright.evaluate.python_extension.precompiled import precompile
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
+from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
+from kernelwright.evaluate.sandbox.process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.execution import job
+from kernelwright.pages import cache_folder
 from kernelwright.records.run import Device
 from kernelwright.version import __version__
 
@@ -27,8 +34,6 @@ LOOK_S = 0.1
 PACKAGES = ("triton", "numpy")
 ABSENT = "absent"
 """What stands for a version that nobody tells; it is never an error."""
-SHARED = "KERNELWRIGHT_DEVICE_LOCK"
-"""Names a file by which workers on one machine take turns on its devices; without it, each takes itself to be alone."""
 _BLOCK = bytes(1 << 20)
 
 
@@ -164,8 +169,7 @@ def headers() -> Path:
     Raises:
         MachineError: the compiler is missing or fails, or the disk is full.
     """
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return precompile(Path(base) / "kernelwright" / "headers")
+    return precompile(cache_folder() / "headers")
 
 
 def hash_block() -> None:
@@ -188,3 +192,74 @@ def _package(name: str) -> str:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return ABSENT
+
+
+FAILURES = (
+    ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError, KernelwrightError, OSError, KeyError, TypeError,
+    ValueError,
+)  # fmt: skip
+"""Whatever a profiled process, or our reading of it, can come to."""
+WHOLE = 1 << 40
+"""Bytes that no cache holds."""
+
+
+def read_gbps(ceiling_gbps: Callable[[int], float], notes: list[str]) -> float | None:
+    """The device's read bandwidth in 10^9 bytes a second; None where it cannot be measured, with a note."""
+    try:
+        return ceiling_gbps(WHOLE)
+    except FAILURES as failure:
+        notes.append(f"the read bandwidth could not be measured: {told(failure)}")
+        return None
+
+
+def told(failure: BaseException) -> str:
+    """A failure in words that fit a note."""
+    if isinstance(failure, ChildSlowError):
+        return "it did not end in time"
+    log = str(getattr(failure, "log", "")).strip().splitlines()
+    words = str(failure).splitlines()[0] if str(failure) else type(failure).__name__
+    return f"{words} {log[-1] if log else ''}".strip()[:400]
+
+
+LIMIT_S = 180.0
+"""Longest that one question to a reference may take while its task is admitted."""
+
+
+def reference_jail(memory_bytes: int) -> Jail:
+    """A reference may start a compiler and keep what torch.compile built; otherwise it is confined as a candidate."""
+    cache = cache_directory()
+    if os.getuid() == 0:
+        # A run on a host that denied another user may have left files of root's there.
+        for directory, _, files in os.walk(cache):
+            for path in (Path(directory), *(Path(directory, name) for name in files)):
+                _hand_over(path)
+    environment = {
+        "TORCHINDUCTOR_CACHE_DIR": str(cache),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        # Its own probing of instruction sets takes ten seconds and finds what the compiler's -march=native knows.
+        "TORCHINDUCTOR_VEC_ISA_OK": "1",
+        "TRITON_CACHE_DIR": str(cache / "triton"),
+        "USER": "kernelwright",
+    }
+    return Jail(
+        directory="/",
+        writable=(str(cache),),
+        may_execute=True,
+        memory_bytes=memory_bytes,
+        tmpfs_bytes=1 << 30,
+        environment=environment,
+    )
+
+
+def _hand_over(path: Path) -> None:
+    """Give what is root's to nobody. Another referee's compiler may have renamed it meanwhile."""
+    with contextlib.suppress(FileNotFoundError):
+        if path.lstat().st_uid == 0:
+            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+
+
+def cache_directory() -> Path:
+    """Where compiled baselines are kept between runs; only references' processes write there."""
+    base = cache_folder() / "inductor"
+    base.mkdir(parents=True, exist_ok=True)
+    return base

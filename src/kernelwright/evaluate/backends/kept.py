@@ -4,7 +4,6 @@ What cannot be read is measured again; what cannot be written is done without.
 """
 
 import contextlib
-import os
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,11 +13,6 @@ from kernelwright.errors import StoreError
 from kernelwright.store.files import write_whole
 
 T = TypeVar("T")
-
-
-def folder() -> Path:
-    """Below XDG_CACHE_HOME, or ~/.cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernelwright"
 
 
 def read(kind: TypeAdapter[T], file: Path) -> T | None:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Literal
 
-from kernelwright.records.check import Check
+from kernelwright.records.run import Check
 
 LIMIT_S = 60.0
 """Longest that one look may take; a cold disk needs most of it to import torch."""

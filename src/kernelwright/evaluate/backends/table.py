@@ -6,6 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from kernelwright.errors import MachineError
+from kernelwright.evaluate.sandbox.messages.entrypoints import MODULES
+from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.pages import page
 from kernelwright.plugins import load_plugin
 from kernelwright.records.task import Target
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
     from kernelwright.evaluate.backends.backend import Backend
     from kernelwright.evaluate.backends.host import Host
-    from kernelwright.records.check import Check
+    from kernelwright.records.run import Check
 
 HERE = "kernelwright.evaluate.backends"
 
@@ -32,13 +34,15 @@ class Row:
     """For a device that is here."""
     absent: str = ""
     """For one that is not: kernels are compiled, and verified by an interpreter where there is one."""
+    tf32: bool = False
+    """Its libraries may round the factors of products to TF32."""
     on_gpu: bool = False
     """A cluster must run its jobs where a GPU is, if the device is present."""
 
 
 BACKENDS: dict[str, Row] = {
     "cpu": Row(present="cpu"),
-    "cuda": Row(present="cuda", absent="absent", on_gpu=True),
+    "cuda": Row(present="cuda", absent="absent", on_gpu=True, tf32=True),
     "hip": Row(absent="hip"),
 }
 
@@ -61,6 +65,11 @@ def needs_gpu(target: Target) -> bool:
     """Whether jobs for a target must run where a GPU is."""
     row = BACKENDS[target.kind]
     return target.present and (row.on_gpu or not row.present)
+
+
+def may_use_tf32(target: Target) -> bool:
+    """Whether libraries of a target's kind may round the factors of products to TF32."""
+    return BACKENDS.get(target.kind, Row()).tf32
 
 
 def backend_checks() -> "list[Callable[[], list[Check]]]":
@@ -105,3 +114,62 @@ class Backends:
 
 def _module(name: str) -> Any:  # noqa: ANN401 (a module)
     return import_module(f"{HERE}.{name}.backend")
+
+
+INDUCTOR = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_VEC_ISA_OK": "1"}
+"""For a warm parent that imports torch._dynamo, which reads it then: a confined process has no pool of compilers, and what
+instructions there are, -march=native knows."""
+NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
+"""For a warm parent whose children use no GPU, though one may be here: whoever asks torch for one is told that there is none,
+and the driver, which torch would wake otherwise, is left alone."""
+COMPILING = (
+    "torch._dynamo",
+    "kernelwright.evaluate.triton.rehearsal",
+    MODULES["cross"],
+    MODULES["reference"],
+)
+"""Imported once by the parent of compilers and references: torch._dynamo alone takes two seconds of each child."""
+ON_GPU = (
+    "torch._dynamo",
+    "kernelwright.evaluate.triton.driver",
+    "kernelwright.evaluate.triton.rehearsal",
+    MODULES["cross"],
+    MODULES["cuda"],
+    MODULES["launcher"],
+    MODULES["nvrtc"],
+    MODULES["reference_cuda"],
+)
+"""Imported once by the GPU's warm parent, so that no child pays for them. Triton reads TRITON_INTERPRET when it is imported,
+so only the GPU's children are born with it."""
+PARENTS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+    "cpu": ((), NO_GPU),
+    "cuda": (ON_GPU, INDUCTOR),
+    "absent": (COMPILING, INDUCTOR | NO_GPU),
+    "hip": (COMPILING, INDUCTOR | NO_GPU),
+}
+"""Modules and environment, by the backend's folder."""
+
+_begun: dict[str, Warm] = {}
+_lock = threading.Lock()
+
+
+def begin_parent(folder: str) -> None:
+    """Have the parent of a backend's processes begin to import, if it is one of these; `parent_of` gives it."""
+    with _lock:
+        if folder in PARENTS and folder not in _begun:
+            _begun[folder] = Warm(*PARENTS[folder])
+            _begun[folder].begin()
+
+
+def parent_of(folder: str) -> Warm:
+    """The parent of a backend's processes, whether or not it has begun; whoever has it must close it."""
+    with _lock:
+        return _begun.pop(folder, None) or Warm(*PARENTS[folder])
+
+
+def close_parents() -> None:
+    """End those that nobody has taken."""
+    with _lock:
+        for warm in _begun.values():
+            warm.close()
+        _begun.clear()

@@ -11,7 +11,7 @@ A call is `enqueue(i)`: it puts the work of call i on the current stream and ret
    that no other stream can work behind it, and the call is made when it has begun: what came sooner would run beside the
    flush, and the spin would wait for its place. Behind the second event lies a kernel that needs every thread again, and a
    third event: how much longer that takes than behind a call that does nothing is what other streams still did
-   (`whole_device.py`). What uses no thread, a copy by the device's own engine, shows in the host's wait, if it is long.
+   (`WholeDevice`). What uses no thread, a copy by the device's own engine, shows in the host's wait, if it is long.
 
 Results go to the outbox after the clock. Runs inside children.
 """
@@ -23,10 +23,72 @@ from functools import cache
 import torch
 from cuda.bindings import driver
 
-from kernelwright.evaluate.entrypoints.whole_device import WholeDevice
 from kernelwright.evaluate.sandbox.cuda_arena import LINE, CudaView
 from kernelwright.evaluate.sandbox.messages.calls import Clocked, Clocking, Found
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
+
+BEGINS_NS = 50_000_000
+"""How long a spin is waited for to begin, where others use the device too."""
+THREADS = 512
+"""Of a block; every multiprocessor holds a multiple of it."""
+SPIN = """
+extern "C" __global__ void spin(int cycles, volatile int* begun) {
+  const long long begin = clock64();
+  if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 0) *begun = 1;
+  while (clock64() - begin < cycles) {}
+}
+"""
+GATHER = """
+extern "C" __global__ void gather(unsigned* arrived, volatile unsigned* round) {
+  if (threadIdx.x == 0) {
+    const unsigned mine = *round;
+    __threadfence();
+    if (atomicAdd(arrived, 1u) == gridDim.x - 1) {
+      *arrived = 0;
+      __threadfence();
+      *round = mine + 1;
+    } else {
+      while (*round == mine) {}
+    }
+  }
+  __syncthreads();
+}
+"""
+
+
+class WholeDevice:
+    """Two kernels that take every thread of the device: one keeps it, the other waits until it is free.
+
+    Foreign host code may work on streams that nobody else knows. A kernel of as many blocks as the device holds at once shows
+    that: where each block stays until all have begun, it cannot end while another kernel has a thread. The device's own
+    events tell how long that took, to a microsecond; the host's clock over a wait for the device errs by tens of them,
+    whenever anything else wants a processor core.
+    """
+
+    def __init__(self) -> None:
+        device = torch.cuda.get_device_properties(torch.cuda.current_device())
+        self._blocks = device.multi_processor_count * (device.max_threads_per_multi_processor // THREADS)
+        self._spin = torch.cuda._compile_kernel(SPIN, "spin")
+        self._gather = torch.cuda._compile_kernel(GATHER, "gather")
+        self._begun = torch.zeros(1, dtype=torch.int32, pin_memory=True)
+        self._seen = self._begun.numpy()
+        self._arrived = torch.zeros(2, dtype=torch.int32, device="cuda")
+
+    def spin(self, cycles: int) -> None:
+        """Keep it for so long. It has begun in every thread when this returns."""
+        self._seen[0] = 0
+        self._launch(self._spin, [cycles, self._begun])
+        last = time.perf_counter_ns() + BEGINS_NS
+        while not self._seen[0] and time.perf_counter_ns() < last:
+            pass
+
+    def gather(self) -> None:
+        """Queue a kernel that ends when every block of it has begun, which is when no other kernel has a thread any more."""
+        self._launch(self._gather, [self._arrived[:1], self._arrived[1:]])
+
+    def _launch(self, kernel: Callable[..., None], arguments: list[object]) -> None:
+        kernel(grid=(self._blocks, 1, 1), block=(THREADS, 1, 1), args=arguments)
+
 
 Enqueue = Callable[[int], object]
 
@@ -62,8 +124,8 @@ class Events:
 class DeviceClock:
     """State of this process: the memory that the L2 is flushed with."""
 
-    off: Sequence[str] = ()
-    """Defences that a test switched off: `watched`, `cold_cache`."""
+    cold_cache = True
+    """Whether the L2 is emptied before each call; only a test of the defence leaves that out."""
 
     def __init__(self, watched: bool) -> None:
         self._watched, self._flush = watched, flush_memory()
@@ -76,9 +138,8 @@ class DeviceClock:
         """What the calls computed, and nanoseconds: on the device of each, of the host's longest queueing, of `prepare`."""
         events = Events()
         results, times, queued, beside = [], [], 0, 0
-        watched = self._watched and "watched" not in self.off
         # Anew for every sample: it follows what else uses the device.
-        idle_ns = self._idle_ns(events) if watched else 0
+        idle_ns = self._idle_ns(events) if self._watched else 0
         for i in range(calls):
             if prepare:
                 begin = time.perf_counter_ns()
@@ -88,7 +149,7 @@ class DeviceClock:
             result, host_ns = self._between(events, enqueue, i, busy_ns)
             results.append(result)
             queued = max(queued, host_ns)
-            times.append(events.call_ns + (_left_ns(events, idle_ns) if watched else 0))
+            times.append(events.call_ns + (_left_ns(events, idle_ns) if self._watched else 0))
         return results, Clocked(ns=sum(times), each_ns=times, queued_ns=queued, beside_ns=beside)
 
     def _between(self, events: Events, enqueue: Enqueue, index: int, busy_ns: int) -> tuple[object, int]:
@@ -120,7 +181,7 @@ class DeviceClock:
 
     def _forget(self) -> None:
         torch.cuda.synchronize()
-        if "cold_cache" in self.off:
+        if not self.cold_cache:
             return
         code = driver.cuCtxResetPersistingL2Cache()[0]
         if int(code) and code != UNSUPPORTED:
@@ -216,7 +277,7 @@ def clocked(
     torch.cuda.synchronize()
     if how.clock in ("each", "overhead"):
         device = the_clock(how.watched)
-        device.off = how.off
+        device.cold_cache = how.cold_cache
         if how.clock == "overhead":
             enqueue, prepare = nothing, ()
         return device.each(enqueue, calls, how.busy_ns, prepare)

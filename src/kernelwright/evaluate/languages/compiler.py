@@ -8,17 +8,17 @@ import ctypes
 import os
 import time
 
-from kernelwright.evaluate.languages.artifact import Library
+from kernelwright.evaluate.languages.builder import Library
 from kernelwright.evaluate.sandbox import kernel
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import Execute, Made
+from kernelwright.evaluate.sandbox.process import Process
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.records.evaluation import BuildFailed
 from kernelwright.records.measure import BuildFacts
 
-LARGEST_SOURCE, LARGEST_BINARY = 256 << 10, 16 << 20
-"""Bytes of a source that is compiled, and of a shared object that is loaded."""
+LARGEST_BINARY = 16 << 20
+"""Bytes of a shared object that is loaded."""
 LIBRARY = "kernel.so"
 
 
@@ -30,7 +30,7 @@ def shared_object(
     Raises:
         ChildSlowError, ChildGoneError: the compiler took too long, or was killed.
     """
-    child = CandidateProcess(warm.spawn("tool", _confined(jail)), limit_s)
+    child = Process(warm.spawn("tool", _confined(jail)), limit_s)
     try:
         start = time.perf_counter()
         executed = child.ask(Execute(argv=argv, texts=files, result=LIBRARY))
@@ -51,7 +51,7 @@ def made_text(warm: Warm, argv: list[str], files: dict[str, str], result: str, l
     Raises:
         ChildSlowError, ChildGoneError: the compiler took too long, or was killed.
     """
-    child = CandidateProcess(warm.spawn("tool", _confined(Jail(directory="/"))), limit_s)
+    child = Process(warm.spawn("tool", _confined(Jail(directory="/"))), limit_s)
     try:
         made = child.ask(Execute(argv=argv, texts=files, result=result)).made
         return read_made(child, made).decode(errors="replace") if made and made.nbytes <= LARGEST_BINARY else ""
@@ -64,7 +64,7 @@ def _confined(jail: Jail) -> Jail:
     return jail.model_copy(update={"may_execute": True, "memory_bytes": 4 << 30})
 
 
-def read_made(child: CandidateProcess, made: Made) -> bytes:
+def read_made(child: Process, made: Made) -> bytes:
     """The bytes; the caller has bounded how many.
 
     Raises:
@@ -75,7 +75,7 @@ def read_made(child: CandidateProcess, made: Made) -> bytes:
     return buffer.raw
 
 
-def _fetch(child: CandidateProcess, made: Made) -> int:
+def _fetch(child: Process, made: Made) -> int:
     descriptor = os.memfd_create("kernel.so", os.MFD_CLOEXEC)
     os.write(descriptor, read_made(child, made))
     return descriptor

@@ -5,35 +5,36 @@ answer (zeros, ones, a constant, a slice of an input, the input itself, its mean
 """
 
 import os
+import re
 from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import torch
 
 from kernelwright.errors import TaskError
 from kernelwright.evaluate import float8, pieces
 from kernelwright.evaluate.backends.backend import Backend, CloseOldest
-from kernelwright.evaluate.backends.reference import LIMIT_S
-from kernelwright.evaluate.pipeline import reference_fault
+from kernelwright.evaluate.backends.host import LIMIT_S
+from kernelwright.evaluate.backends.table import may_use_tf32
 from kernelwright.evaluate.pipeline.rules import comparators
-from kernelwright.evaluate.sandbox.candidate_process import (
-    CandidateProcess,
-    ChildRaisedError,
-    DeviceFullError,
-    TamperedError,
-)
+from kernelwright.evaluate.pipeline.untraced import LAST_LINES, exception_of, place_of, untraced_words, with_reason
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
+from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
 from kernelwright.evaluate.sandbox.messages.calls import ExportGraph
 from kernelwright.evaluate.sandbox.messages.tasks import LoadTask, TaskLoaded, Widen
+from kernelwright.evaluate.sandbox.process import ChildRaisedError, DeviceFullError, TamperedError
 from kernelwright.evaluate.session.cases import NO_ROOM, Case, OriginalTask
 from kernelwright.evaluate.session.expectations import draws_of
 from kernelwright.evaluate.session.limits import refuse_elsewhere
 from kernelwright.evaluate.session.session import Session
+from kernelwright.evaluate.verify import compare
 from kernelwright.evaluate.verify.distributions import ALIKE, AS_GIVEN
 from kernelwright.execution import job
 from kernelwright.records.comparator import Statistical
+from kernelwright.records.graph import OpGraph
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, Task, TaskSource, Workload
@@ -43,8 +44,16 @@ COPIES = ("clone", "view", "contiguous", "alias", "detach", "reshape", "permute"
 MULTIPLYING = ("attention", "convolution", "contraction")
 TF32_ERROR = 2.0**-14
 """Of a result's size: more than fp32 products err by, and less than those of factors with TF32's eleven bits."""
+SMALL = 16
+"""Share of what a call reads and writes below which an input may matter less than rounding: not to read it gains nothing."""
+NOTHING = 1e-13
+"""Relative difference of two results in double precision that are one."""
 PROBES = ("zeros", "ones", "a constant", "an input's slice", "the input itself", "an input's mean")
 """Trivial answers that must fail."""
+
+_MISSING = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
+_ALLOCATION = re.compile(r"can't allocate memory|MemoryError|std::bad_alloc|Cannot allocate memory")
+_NO_ARGUMENTS = re.compile(r"^TypeError: Model\.__init__\(\) missing \d+ required ", re.MULTILINE)
 
 
 def open_session(
@@ -56,25 +65,22 @@ def open_session(
         TaskError: it cannot be judged, with the reason and the fix.
     """
     refuse_elsewhere(source, target, backend.is_gpu)
-    process = (reference := backend.reference(policy)).process
-    if backend.is_gpu and source.serial:
-        process.aside = backend.host.device_lock.aside
     try:
-        with ExitStack() as held:
-            held.callback(process.close)
-            reference.make_room(source.source, close_oldest)
+        with ExitStack() as undone:
+            process = backend.reference(source, policy, close_oldest)
+            undone.callback(process.close)
             # Where no time is taken, workers share the cores, and their children what threads one user may have.
             threads = len(os.sched_getaffinity(0)) if backend.clock else 1
             original = _describe(process, source, target, policy, threads)
             job.note("computing the right answers in fp64, for every kind of input")
-            session = reference.open(original, close_oldest)
-            held.callback(session.close)
+            session = backend.session(original, process, policy, close_oldest)
+            undone.callback(session.close)
             _must_be_fit(session)
-            held.pop_all()
+            undone.pop_all()
     except ChildRaisedError as error:
-        raise reference_fault.raised(source, error, policy) from None
+        raise _raised(source, error, policy) from None
     except ChildGoneError as error:
-        raise reference_fault.gone(source, error, policy) from None
+        raise _gone(source, error, policy) from None
     except TamperedError as error:
         raise TaskError(f"the reference of {source.name!r} tampers with its process: {error}", "dies") from None
     except ChildSlowError:
@@ -82,14 +88,20 @@ def open_session(
             f"the reference of {source.name!r} took longer than {LIMIT_S:.0f} s; make its inputs smaller",
             "slow",
         ) from None
-    process.trusted = f"the reference of {source.name!r}"
+    process.trust(f"the reference of {source.name!r}")
     job.kept(process.child)
     return session
 
 
 def _must_be_fit(session: Session) -> None:
+    if session.unfit:
+        raise TaskError(
+            f"{session.task.name!r} cannot be judged on its own inputs: {session.unfit}. Infinities are compared where eager "
+            "and the reference in fp64 have the same ones",
+            "not_finite",
+        )
     _note_tf32(session)
-    if "admission" not in session.policy.disabled:
+    if session.policy.defences.admission:
         job.note("trying answers that must not pass")
         _refuse_independent(session)
         _refuse_trivial(session)
@@ -111,12 +123,12 @@ def used_tf32(task: Task, error: float) -> bool:
     may = any(task.numerics.allows_tf32(convolution=kind) for kind in (True, False))
     # A counter among the state says nothing about the precision of the rest.
     single = {spec.dtype for spec in task.workload.outputs if spec.floating} == {"float32"}
-    multiplies = task.target.kind == "cuda" and task.graph.family in MULTIPLYING
+    multiplies = may_use_tf32(task.target) and task.graph.family in MULTIPLYING
     return may and single and multiplies and error > TF32_ERROR
 
 
 def _describe(
-    reference: CandidateProcess, source: TaskSource, target: Target, policy: Policy, threads: int
+    reference: ComputeProcess, source: TaskSource, target: Target, policy: Policy, threads: int
 ) -> OriginalTask:
     loaded = reference.ask(
         LoadTask(source=source.source, threads=threads, numerics=policy.numerics, state=policy.state)
@@ -127,8 +139,10 @@ def _describe(
         parameters=loaded.parameters,
         outputs=loaded.outputs,
         tree=loaded.tree,
+        result=loaded.result,
         changes=loaded.changes,
         state=loaded.state,
+        constants=loaded.constants,
     )
     declared = {d.position: d for d in source.domains}
     inputs = tuple(
@@ -138,19 +152,32 @@ def _describe(
         for n, i in enumerate(workload.inputs)
     )
     job.note("tracing the reference with torch.export")
-    graph = reference.ask(ExportGraph()).graph
+    graph = _traced(reference, source)
     workload = workload.model_copy(update={"inputs": _widened(reference, inputs, declared)})
     random = tuple(i for i, differs in enumerate(loaded.random) if differs)
     rules = comparators(source, workload, graph, random)
     flags = Numerics(mode=policy.numerics, flags=loaded.flags)
     task = Task(source=source, target=target, workload=workload, graph=graph, comparators=rules, numerics=flags)
     return OriginalTask(
-        task, loaded.init, "", loaded.spread, loaded.scratch_bytes, loaded.rows_apart, dict(loaded.tied)
+        task,
+        loaded.init,
+        "",
+        loaded.spread,
+        loaded.scratch_bytes,
+        loaded.rows_apart,
+        dict(loaded.tied),
+        loaded.infinite,
     )
 
 
+def _traced(reference: ComputeProcess, source: TaskSource) -> OpGraph:
+    """The graph; where torch.export cannot trace the reference, one operation that says why."""
+    told = reference.ask(ExportGraph())
+    return with_reason(told.graph, untraced_words(source, told.fault, told.log)) if told.fault else told.graph
+
+
 def _widened(
-    reference: CandidateProcess, inputs: tuple[TensorSpec | Scalar, ...], declared: Collection[int]
+    reference: ComputeProcess, inputs: tuple[TensorSpec | Scalar, ...], declared: Collection[int]
 ) -> tuple[TensorSpec | Scalar, ...]:
     """What was drawn without signs is evidence and no limit: where the reference is defined with them, so are inputs."""
     tried = [
@@ -176,12 +203,12 @@ def _refuse_unfit(loaded: TaskLoaded, source: TaskSource) -> None:
             f"COMPARATORS of {name!r} declares output {min(declared - random)} statistical, and two calls on the same "
             "inputs give the same: leave it out, and the output is compared value by value"
         )
-    if not loaded.finite:
-        raise TaskError(f"the reference of {name!r} gives NaN or infinity on its own inputs", "not_finite")
+    if loaded.broken:
+        raise TaskError(f"the reference of {name!r} gives NaN on its own inputs: {loaded.broken}", "not_finite")
     if not any(output.numel for output in loaded.outputs):
         raise TaskError(
-            f"{name!r} cannot be judged: its result has no elements, so that every answer would pass. Give it inputs that are "
-            "not empty",
+            f"{name!r} cannot be judged: its result has no elements, or is no tensor, so that every answer would pass. "
+            "Give it inputs that are not empty",
             "trivial",
         )
 
@@ -192,10 +219,19 @@ def _refuse_independent(session: Session) -> None:
     # and, where the domain admits them, other input distributions.
     for index, spec in enumerate(session.inputs):
         pairs = [p for p in exchanges(session, index) if _other_values(session, index, *p)] if spec.numel else []
-        if pairs and all(_same_with(session, index, *pair) for pair in pairs):
+        if not pairs or not all(_same_with(session, index, *pair) for pair in pairs):
+            continue
+        if not any(_moves_with(session, index, *pair) for pair in pairs):
             raise TaskError(
                 f"the result of {session.task.name!r} does not depend on input {spec.name!r}; remove it",
                 "ignores_input",
+            )
+        if SMALL * spec.nbytes > session.task.workload.compulsory_bytes:
+            raise TaskError(
+                f"{session.task.name!r} cannot be judged: other values for input {spec.name!r} change its result in no case "
+                "by more than rounding may, so that a kernel that does not read it would pass. Give it inputs on which it "
+                "matters more",
+                "trivial",
             )
 
 
@@ -216,6 +252,16 @@ def _other_values(session: Session, index: int, given: Case, other: Case) -> boo
     """Whether an input has other values in the second case: position ids and masks may be the same in all of them."""
     here, there = (session.view(index, session.present(case).offsets[index]) for case in (given, other))
     return not pieces.equal(float8.bits(here), float8.bits(there))
+
+
+def _moves_with(session: Session, index: int, given: Case, other: Case) -> bool:
+    """Whether the reference's result in double precision is another one with another case's values for one input."""
+    session.present(given)
+    before = [r.clone() for r in session.results("fp64", given.offsets)]
+    offset = session.present(other).offsets[index]
+    after = session.results("fp64", (*given.offsets[:index], offset, *given.offsets[index + 1 :]))
+    pairs = (compare.beside_infinities(a.double(), b.double()) for a, b in zip(after, before, strict=True))
+    return any(compare.largest_error(a, b, compare.scale_of(b)) > NOTHING for a, b in pairs)
 
 
 def _same_with(session: Session, index: int, given: Case, other: Case) -> bool:
@@ -255,7 +301,7 @@ def _refuse_trivial(session: Session) -> None:
                 raise DeviceFullError("cases that tell it from a trivial answer", f"{name} would pass in all others")
             raise TaskError(
                 f"{session.task.name!r} cannot be judged: {name} would pass as the result in every case. Give it inputs "
-                "of both signs, or more of them.",
+                "on which its result varies by more than rounding does: of both signs, of other sizes, or more of them",
                 "trivial",
             )
 
@@ -290,3 +336,57 @@ def _mean(values: torch.Tensor) -> torch.Tensor:
     """In double precision, piece by piece: a copy of all could be too large."""
     parts = [part.double().sum() for part in pieces.of(values)]
     return torch.stack(parts).sum() / values.numel()
+
+
+def _raised(source: TaskSource, error: ChildRaisedError, policy: Policy) -> TaskError:
+    """The reference raised an exception."""
+    whose = f"the reference of {source.name!r}"
+    missing = _MISSING.search(error.log)
+    if missing is not None:
+        package = missing[1].partition(".")[0]
+        return TaskError(
+            f"{whose} imports {missing[1]!r}, which is not installed for this Python: pip install {package}, or leave "
+            "the import out",
+            "raises",
+        )
+    told = f"{whose} raised{place_of(source, error.log)}: {exception_of(error.name, error.log)}"
+    cure = f" {_memory_words(policy)}" if _ALLOCATION.search(error.log) else ""
+    if error.name in ("PermissionError", "FileNotFoundError"):
+        cure = (
+            ". It runs in a sandbox that sees no files but Python's own. A task is one file, which imports names from files "
+            "beside it at its top; or hand the module itself to kernelwright.optimize(module, inputs)"
+        )
+    if _NO_ARGUMENTS.search(error.log):
+        cure = ". Return them, in a list, from a function get_init_inputs() in the task's file"
+    return TaskError(f"{told}{cure}", "raises")
+
+
+def _gone(source: TaskSource, error: ChildGoneError, policy: Policy) -> TaskError:
+    """The reference's process ended by itself, or was ended by the system."""
+    whose, log = f"the reference of {source.name!r}", "\n".join(error.log.strip().splitlines()[-LAST_LINES:])
+    if "SIGKILL" in error.reason:
+        return TaskError(
+            f"{whose} ended ({error.reason}), as processes do where memory runs out. {_memory_words(policy)}", "dies"
+        )
+    return TaskError(
+        f"{whose} ended ({error.reason}). A reference may not write to its inputs, which are read-only. {log}".rstrip(),
+        "dies",
+    )
+
+
+def _memory_words(policy: Policy) -> str:
+    allowed = f"{policy.memory_bytes / 2**30:.0f} GiB"
+    return (
+        f"It may take {allowed} (memory_bytes under [policy] in the file that --config names), and this machine has "
+        f"{_machine()}. The referee holds the inputs several times over, and fp64 results: make the inputs smaller"
+    )
+
+
+def _machine() -> str:
+    """Memory of this machine, as far as it says so."""
+    try:
+        found = dict(re.findall(r"^(\w+):\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"), re.MULTILINE))
+        total, free = (int(found[name]) / 2**20 for name in ("MemTotal", "MemAvailable"))
+    except (OSError, KeyError):
+        return "too little left"
+    return f"{total:.1f} GiB, of which {free:.1f} are free now"

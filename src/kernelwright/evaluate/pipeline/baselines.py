@@ -16,12 +16,13 @@ from pathlib import Path
 from pydantic import JsonValue, TypeAdapter
 
 from kernelwright.evaluate.backends import kept
-from kernelwright.evaluate.backends.clock import Clock
-from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
+from kernelwright.evaluate.backends.backend import Clock
 from kernelwright.evaluate.sandbox.messages.calls import Prepare
+from kernelwright.evaluate.sandbox.process import DeviceFullError
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.timing import statistics
 from kernelwright.evaluate.timing.statistics import Stopping, schedule
+from kernelwright.pages import cache_folder
 from kernelwright.records.base import identity
 from kernelwright.records.measure import BaselineName, Ratio, Versus
 from kernelwright.records.policy import Effort, Policy
@@ -135,7 +136,7 @@ def place_on_disk(task: Task, device: Device, versions: Mapping[str, str], polic
     known: dict[str, JsonValue] = {
         "form": FORM, "task": task.id, "device": same, "versions": dict(versions), "rule": rule
     }  # fmt: skip
-    return kept.folder() / "baselines" / f"{identity('baselines', known)}.json"
+    return cache_folder() / "baselines" / f"{identity('baselines', known)}.json"
 
 
 def load(file: Path) -> Ratios:

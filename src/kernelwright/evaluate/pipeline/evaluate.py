@@ -7,16 +7,17 @@ one way, by `OutcomeReached`; what a process of untrusted code comes to otherwis
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kernelwright.evaluate.backends.backend import Backend, Loaded
+from kernelwright.evaluate.backends.backend import Backend
 from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.new_best_audit import audited
 from kernelwright.evaluate.pipeline.replayed import bounded
 from kernelwright.evaluate.pipeline.timing import fresh_inputs, time_candidate
-from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
+from kernelwright.evaluate.sandbox.process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.session.binding import may_be_weaker
-from kernelwright.evaluate.session.mutation import FAULTS, named
-from kernelwright.evaluate.session.trial import FAILURES, OutcomeReached, Trial, verify_case
+from kernelwright.evaluate.session.loaded import LoadedCandidate
+from kernelwright.evaluate.session.trial import FAILURES, OutcomeReached, Trial
+from kernelwright.evaluate.session.verification import FAULTS, naming_written_inputs, verify_case
 from kernelwright.records.evaluation import (
     BuildFailed,
     Compiled,
@@ -48,17 +49,20 @@ def evaluate_candidate(trial: Trial, backend: Backend) -> Evaluation:
     Raises:
         RefereeError: the referee broke.
     """
-    outcome = _judged(trial, backend)
+    outcome = _attempt(trial, backend)
+    if trial.found.elsewhere and (other := trial.session.others(trial.found.elsewhere)):
+        trial.open_session = lambda: other
+        outcome = _attempt(trial, backend)
     if not is_right(outcome) and may_be_weaker(trial):
         # Once more, with the parameters under which models are built.
         trial.weights = "construction"
-        outcome = _judged(trial, backend)
+        outcome = _attempt(trial, backend)
     if isinstance(outcome, Crashed | TimedOut | Incorrect | Suspect):
-        outcome = outcome.model_copy(update={"build": trial.facts})
-    return _told(trial, backend, outcome)
+        outcome = outcome.model_copy(update={"build": trial.found.facts})
+    return _with_circumstances(trial, backend, outcome)
 
 
-def _judged(trial: Trial, backend: Backend) -> Evaluation:
+def _attempt(trial: Trial, backend: Backend) -> Evaluation:
     trial.start_over()
     try:
         with backend.prepared(trial) as built, _the_device(trial, backend, built.own_host), built.load() as loaded:
@@ -80,7 +84,7 @@ def build_candidate(trial: Trial, backend: Backend) -> Evaluation:
             outcome: Evaluation = Compiled(build=built.facts or ITS_OWN)
     except FAILURES as failure:
         outcome = outcome_of(trial, failure)
-    return _told(trial, backend, outcome)
+    return _with_circumstances(trial, backend, outcome)
 
 
 @contextmanager
@@ -109,28 +113,28 @@ def _the_device(trial: Trial, backend: Backend, own_host: bool) -> Iterator[None
             backend.host.in_use = None
             # Only now, with the candidate's process gone.
             if trial.effort not in ON_SHARED_CASES:
-                trial.revealed = session.seeds.reveal()
+                trial.found.revealed = session.seeds.reveal()
 
 
-def _verify(trial: Trial, loaded: Loaded) -> None:
+def _verify(trial: Trial, loaded: LoadedCandidate) -> None:
     """Every case, as its input distribution is known.
 
     Raises:
         OutcomeReached: one is wrong.
-        as `CandidateProcess.run`.
+        as `ComputeProcess.run`.
     """
     with trial.timed("verify"):
         for case in trial.session.cases:
-            if case.distribution in loaded.skipped:
-                trial.skipped.append(f"{case.distribution}: {loaded.skipped[case.distribution]}")
+            if why := loaded.skips(case.distribution):
+                trial.found.skipped.append(f"{case.distribution}: {why}")
                 continue
-            loaded.give(case.offsets)
-            with named(trial, case, loaded.again, loaded.whole):
-                verify_case(trial, loaded.process, case, loaded.guarded)
-    trial.numerics = trial.numerics.model_copy(update={"candidate": legible(loaded.flags())})
+            loaded.give_parameters(case.offsets)
+            with naming_written_inputs(loaded, case):
+                verify_case(loaded, case)
+    trial.found.numerics = trial.found.numerics.model_copy(update={"candidate": legible(loaded.flags())})
 
 
-def _timed(trial: Trial, backend: Backend, loaded: Loaded) -> Evaluation:
+def _timed(trial: Trial, backend: Backend, loaded: LoadedCandidate) -> Evaluation:
     """Measured, or why its time cannot be believed; a final that was measured is audited as a new best would be."""
     if trial.effort in UNTIMED:
         return _verified(trial, loaded, "the receipt's seeds" if trial.replayed else "the device, untimed")
@@ -141,7 +145,7 @@ def _timed(trial: Trial, backend: Backend, loaded: Loaded) -> Evaluation:
     outcome = audited(trial, clock, loaded, outcome)
     if isinstance(outcome, Measured):
         share, forbidden = _library_share(loaded), trial.policy.library_calls == "forbid"
-        if forbidden and "own_share" not in trial.policy.disabled and share is not None and share > MOST_OF_LIBRARIES:
+        if forbidden and trial.policy.defences.own_share and share is not None and share > MOST_OF_LIBRARIES:
             return Refused(
                 reason=f"library calls are forbidden, and PyTorch's own operators take {share:.0%} of its time"
             )
@@ -150,14 +154,16 @@ def _timed(trial: Trial, backend: Backend, loaded: Loaded) -> Evaluation:
         return bounded(trial, clock, loaded, outcome, lambda: fresh_inputs(trial.session, trial.policy))
 
 
-def _interpreted(trial: Trial, loaded: Loaded) -> Evaluation:
+def _interpreted(trial: Trial, loaded: LoadedCandidate) -> Evaluation:
     """Verified, unless its kernels do none of the work."""
     with trial.timed("verify"):
         evidence = loaded.decoration()
-    return Suspect(because="decoration", evidence=evidence) if evidence else _verified(trial, loaded, loaded.how)
+    return (
+        Suspect(because="decoration", evidence=evidence) if evidence else _verified(trial, loaded, loaded.verified_on)
+    )
 
 
-def _library_share(loaded: Loaded) -> float | None:
+def _library_share(loaded: LoadedCandidate) -> float | None:
     """What the process says of itself may convict it and never acquit; one that does not tell it loses nothing."""
     try:
         return loaded.library_share()
@@ -165,7 +171,7 @@ def _library_share(loaded: Loaded) -> float | None:
         return None
 
 
-def _verified(trial: Trial, loaded: Loaded, how: str) -> Verified:
+def _verified(trial: Trial, loaded: LoadedCandidate, how: str) -> Verified:
     """Right, and no time is taken."""
     return Verified(build=loaded.facts, accuracy=trial.accuracy, how=how)
 
@@ -176,24 +182,26 @@ def outcome_of(trial: Trial, failure: Exception) -> Evaluation:
         case OutcomeReached():
             return failure.outcome
         case ChildSlowError():
-            return TimedOut(stage=trial.stage, limit_s=failure.limit_s)
-        case ChildGoneError() if trial.stage == "compile":
+            return TimedOut(stage=trial.found.stage, limit_s=failure.limit_s)
+        case ChildGoneError() if trial.found.stage == "compile":
             return BuildFailed(log=f"the compiler's process {failure.reason}: over its limits?\n{failure.log}")
         case ChildGoneError():
-            return Crashed(stage=trial.stage, reason=_explained(failure.reason), log=failure.log)
-        case ChildRaisedError() if trial.stage in ("compile", "load"):
+            return Crashed(stage=trial.found.stage, reason=_explained(failure.reason), log=failure.log)
+        case ChildRaisedError() if trial.found.stage in ("compile", "load"):
             return BuildFailed(log=failure.log)
         case ChildRaisedError():
-            return Crashed(stage=trial.stage, reason=failure.name, log=failure.log)
+            return Crashed(stage=trial.found.stage, reason=failure.name, log=failure.log)
     return Suspect(because="tampering", evidence=str(failure))
 
 
-def unheld(trial: Trial, backend: Backend, error: Exception) -> Evaluation:
+def without_room(trial: Trial, backend: Backend, error: Exception) -> Evaluation:
     """What a kernel comes to beside which the referee finds no room on the device."""
     reason = (
         "the device has no memory left beside this kernel: it, or another process, may hold on to what it allocates"
     )
-    return _told(trial, backend, Crashed(stage=trial.stage, reason=reason, log=str(error), build=trial.facts))
+    return _with_circumstances(
+        trial, backend, Crashed(stage=trial.found.stage, reason=reason, log=str(error), build=trial.found.facts)
+    )
 
 
 def _explained(reason: str) -> str:
@@ -203,10 +211,10 @@ def _explained(reason: str) -> str:
     return reason
 
 
-def _told(trial: Trial, backend: Backend, outcome: Evaluation) -> Evaluation:
+def _with_circumstances(trial: Trial, backend: Backend, outcome: Evaluation) -> Evaluation:
     """The outcome with what every one of them tells."""
-    told = {"seconds": tuple(trial.seconds), "disabled": trial.policy.disabled, "tier": trial.tier}
-    judged_with = {"weights": trial.weights, "binding": trial.binding, "numerics": trial.numerics}
+    told = {"seconds": tuple(trial.found.seconds), "disabled": trial.policy.disabled, "tier": trial.found.tier}
+    judged_with = {"weights": trial.weights, "binding": trial.found.binding, "numerics": trial.found.numerics}
     return outcome.model_copy(
-        update={**told, **judged_with, "seeds": trial.revealed, "device": backend.host.device.name}
+        update={**told, **judged_with, "seeds": trial.found.revealed, "device": backend.host.device.name}
     )

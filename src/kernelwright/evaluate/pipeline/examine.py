@@ -4,18 +4,19 @@ Admission refuses. Examination tells by how much a task was not refused, and war
 its figures would say little: a call too short for the clock, a result that hardly varies, work that nothing needs.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import torch
 
 from kernelwright.evaluate import float8
-from kernelwright.evaluate.backends.clock import Clock
+from kernelwright.evaluate.backends.backend import Clock
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.records.admission import Checked, Fitness
-from kernelwright.records.graph import OpGraph, OpNode, Ref, Value
+from kernelwright.records.graph import ALIASES, OpGraph, OpNode
 from kernelwright.records.tensor import TensorSpec
 
 LAUNCHES = 10
@@ -36,7 +37,16 @@ SHORT = 5
 def examine(session: Session, clock: Clock | None) -> Fitness:
     """Every figure of one admitted task; no clock: it is not timed."""
     checks = [_runs(session), *_dependence(session), *_trivial(session), _duration(session, clock)]
-    return Fitness(checks=(*checks, *_range(session), _redundancy(session)))
+    return Fitness(checks=(*checks, _cases(session), *_range(session), _redundancy(session)))
+
+
+def _cases(session: Session) -> Checked:
+    """What candidates are asked, and what inputs are taken for."""
+    names = Counter(case.distribution for case in session.cases)
+    told = ", ".join(f"{name} ({count} draws)" if count > 1 else name for name, count in names.items())
+    pairs = zip(session.inputs, session.structures, strict=True)
+    meant = (f"{t.name}: {', '.join(filter(None, (t.domain, s.because)))}" for t, s in pairs)
+    return Checked(name="cases", status="passed", figure="; ".join((told, *meant)))
 
 
 def _runs(session: Session) -> Checked:
@@ -51,12 +61,12 @@ def _dependence(session: Session) -> list[Checked]:
     found = []
     for index, spec in enumerate(session.inputs):
         pairs = admit.exchanges(session, index) if spec.numel else []
-        if not pairs:
-            figure = "not compared: there is one draw of it"
-        else:
-            margins = [_margin_with(session, index, *pair) for pair in (*pairs[:LOOKED_AT], *pairs[LOOKED_AT:][-1:])]
-            figure = f"other values change the result by up to {max(margins):.3g} times what is allowed"
-        found.append(Checked(name=f"depends on {spec.name}", status="passed", figure=figure))
+        margins = [_margin_with(session, index, *pair) for pair in (*pairs[:LOOKED_AT], *pairs[LOOKED_AT:][-1:])]
+        figure = f"other values change the result by up to {max(margins, default=0.0):.3g} times what is allowed"
+        weak = bool(margins) and max(margins) <= 1 and all(_margin_with(session, index, *pair) <= 1 for pair in pairs)
+        figure += ": a kernel that does not read it is right" if weak else ""
+        figure = figure if pairs else "not compared: there is one draw of it"
+        found.append(Checked(name=f"depends on {spec.name}", status="warned" if weak else "passed", figure=figure))
     return found
 
 
@@ -133,6 +143,7 @@ def _range(session: Session) -> list[Checked]:
     for number, expected in enumerate(session.cases[0].expected):
         value = expected.value
         value = value.to(torch.uint8) if value.dtype == torch.bool else float8.wide(value)
+        value = value[value.isfinite()] if session.original.infinite else value
         low, high = (float(v) for v in value.aminmax()) if value.numel() else (0.0, 0.0)
         largest = max(abs(low), abs(high))
         if value.numel() < 2 or not largest:
@@ -148,6 +159,8 @@ def _range(session: Session) -> list[Checked]:
 
 def _redundancy(session: Session) -> Checked:
     task = session.original.task
+    if session.without_graph:
+        return Checked(name="graph", status="warned", figure=session.without_graph[0])
     found = redundancies(task.graph, (*task.workload.tensors, *task.workload.parameters))
     if not found:
         return Checked(name="redundancy", status="passed", figure="none found")
@@ -166,19 +179,20 @@ def redundancies(graph: OpGraph, arguments: tuple[TensorSpec, ...]) -> list[str]
 
 
 def _unneeded(graph: OpGraph) -> Iterator[str]:
-    needed = set(graph.outputs)
+    memory = graph.owners(views=True)
+    needed = {memory.get(name, name) for name in (*graph.outputs, *graph.parameters)}
     for node in reversed(graph.nodes):
-        if node.name in needed:
-            needed.update(_read_by(node))
+        if not needed.isdisjoint(memory.get(name, name) for name in (node.name, *node.writes)):
+            needed.update(memory.get(name, name) for name in node.reads)
     for node in graph.nodes:
-        if node.name not in needed:
+        if memory.get(node.name, node.name) not in needed:
             yield f"no output needs {node.op} ({node.name})"
 
 
 def _repeated(graph: OpGraph) -> Iterator[str]:
     seen: dict[str, str] = {}
     for node in graph.nodes:
-        if not _read_by(node):
+        if not node.reads or node.packet in ALIASES:
             continue
         question = repr((node.op, node.arguments))
         if question in seen:
@@ -191,7 +205,7 @@ def _idempotent(graph: OpGraph) -> Iterator[str]:
     for node in graph.nodes:
         if not _bare(node).startswith(IDEMPOTENT):
             continue
-        read = [by_name[name] for name in _read_by(node) if name in by_name]
+        read = [by_name[name] for name in node.reads if name in by_name]
         if read and read[0].op == node.op:
             yield f"{node.op} is applied to its own result ({node.name})"
 
@@ -199,7 +213,7 @@ def _idempotent(graph: OpGraph) -> Iterator[str]:
 def _over_one(graph: OpGraph, arguments: tuple[TensorSpec, ...]) -> Iterator[str]:
     shapes = {spec.name: spec for spec in arguments} | {n.name: n.result[0] for n in graph.nodes if n.result}
     for node in graph.nodes:
-        read = [shapes[name] for name in _read_by(node) if name in shapes]
+        read = [shapes[name] for name in node.reads if name in shapes]
         if not node.result or not read or not any(name in _bare(node) for name in REDUCING):
             continue
         axes = _axes(node)
@@ -214,7 +228,7 @@ def _axes(node: OpNode) -> tuple[int, ...]:
 
 
 def _unread(graph: OpGraph) -> Iterator[str]:
-    read = {name for node in graph.nodes for name in _read_by(node)} | set(graph.outputs)
+    read = {name for node in graph.nodes for name in node.reads} | set(graph.outputs)
     for name in graph.parameters:
         if name not in read:
             yield f"nothing reads the parameter {name}"
@@ -222,13 +236,3 @@ def _unread(graph: OpGraph) -> Iterator[str]:
 
 def _bare(node: OpNode) -> str:
     return node.op.removeprefix("aten.").removeprefix("_")
-
-
-def _read_by(node: OpNode) -> list[str]:
-    return [name for argument in node.arguments for name in _names(argument.value)]
-
-
-def _names(value: Value) -> Iterator[str]:
-    for leaf in value if isinstance(value, tuple) else (value,):
-        if isinstance(leaf, Ref):
-            yield leaf.ref

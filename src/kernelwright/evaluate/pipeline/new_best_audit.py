@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
+from functools import partial
 
-from kernelwright.evaluate.backends.backend import Loaded
-from kernelwright.evaluate.backends.clock import Clock
-from kernelwright.evaluate.backends.instruments import Ablatable, Instruments, NotRunError, Sanitized
+from kernelwright.evaluate.backends.backend import Clock
 from kernelwright.evaluate.pipeline import probes
-from kernelwright.evaluate.pipeline.probes import ProbeFailedError, Scene, Subject
+from kernelwright.evaluate.pipeline.probes import PROBES, ProbeFailedError, Scene
+from kernelwright.evaluate.session.loaded import Ablatable, Instruments, LoadedCandidate, NotRunError, Sanitized
 from kernelwright.evaluate.session.trial import Trial
-from kernelwright.records.audit import Audit, Probe, ProbeName
-from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Refused, Suspect
+from kernelwright.records.defences import Defences, ProbeName
+from kernelwright.records.evaluation import Audit, Evaluation, Incorrect, Measured, Probe, Refused, Suspect
 
 OWN_SHARE = 0.99
 """Of the device's time that own kernels must take where library calls are forbidden: the rest are fills and copies."""
@@ -28,30 +28,27 @@ UNTOLD = (
 )
 
 
-def audited(trial: Trial, clock: Clock, loaded: Loaded, outcome: Evaluation) -> Evaluation:
+def audited(trial: Trial, clock: Clock, loaded: LoadedCandidate, outcome: Evaluation) -> Evaluation:
     """The outcome of a final, probed if it was measured; any other outcome as it is.
 
     Raises:
-        as `CandidateProcess.run`.
+        as `ComputeProcess.run`.
     """
     if trial.effort != "final" or not isinstance(outcome, Measured):
         return outcome
     with trial.timed("promote"):
         # The clock's baselines need their memory no more; the probes do.
         trial.session.memory.rest()
-        subject = Subject(loaded.process, loaded.give)
-        return audit_new_best(
-            trial, outcome, Scene(trial.session, subject, clock.busy(), loaded.again), loaded.instruments()
-        )
+        return audit_new_best(trial, outcome, Scene(trial.session, loaded, clock.busy()), loaded.instruments())
 
 
 def audit_new_best(trial: Trial, measured: Measured, scene: Scene, instruments: Instruments) -> Evaluation:
     """The measured candidate with its probes, or what it is instead.
 
     Raises:
-        as `CandidateProcess.run`.
+        as `ComputeProcess.run`.
     """
-    with _tools(instruments, trial.policy.disabled) as sanitized:
+    with _tools(instruments, trial.policy.defences) as sanitized:
         return _probed(trial, measured, scene, instruments, sanitized)
 
 
@@ -60,11 +57,7 @@ def _probed(
 ) -> Evaluation:
     share = _Share(instruments, trial.policy.library_calls == "forbid")
     made: dict[ProbeName, Callable[[], str]] = {
-        "races": lambda: probes.races(scene),
-        "perturbation": lambda: probes.perturbation(scene),
-        "new_values": lambda: probes.new_values(scene),
-        "new_storage": lambda: probes.new_storage(scene),
-        "two_results": lambda: probes.two_results(scene),
+        **{name: partial(probe, scene) for name, probe in PROBES.items()},
         "source": lambda: _source(instruments),
         "ablation": lambda: ablation(scene, instruments.ablatable),
         "own_share": share,
@@ -72,9 +65,8 @@ def _probed(
         "racecheck": lambda: sanitized("racecheck"),
     }
     found: list[Probe] = []
-    for name, probe in made.items():
-        if name in trial.policy.disabled:
-            continue
+    for name in trial.policy.defences.on(made):
+        probe = made[name]
         start = time.perf_counter()
         try:
             told, status = _run(name, probe, instruments)
@@ -97,7 +89,7 @@ def ablation(scene: Scene, ablatable: Ablatable | None) -> str:
 
     def still_right(launches: Sequence[int]) -> bool:
         # What a launch left behind for the next one must not be this case's: another case is computed first.
-        scene.subject.compute([probes.elsewhere(scene)])
+        scene.compute([probes.elsewhere(scene)])
         return scene.wrong(case, ablatable.without(launches, case.offsets), plainly=True) is None
 
     everything = list(range(len(names)))
@@ -153,13 +145,14 @@ def _source(instruments: Instruments) -> str:
 
 
 @contextmanager
-def _tools(instruments: Instruments, disabled: Sequence[str]) -> Iterator[Callable[[str], str]]:
+def _tools(instruments: Instruments, defences: Defences) -> Iterator[Callable[[str], str]]:
     """compute-sanitizer's checks, in words. The first that is asked for begins all: what takes them long is to start.
 
     None is under way any more at the end: the next clock would meet it.
     """
     begun: dict[str, Future[Sanitized]] = {}
-    wanted = [tool for tool in ("memcheck", "racecheck") if tool not in disabled and tool not in instruments.absent]
+    tools = {"memcheck": defences.memcheck, "racecheck": defences.racecheck}
+    wanted = [tool for tool, on in tools.items() if on and tool not in instruments.absent]
     with ThreadPoolExecutor(max(1, len(wanted))) as pool:
 
         def found(tool: str) -> str:

@@ -1,24 +1,24 @@
 """Probes of a right and fast candidate: is it right for the reason that it should be?
 
 Each is a function of a `Scene` that returns what it saw, or raises `ProbeFailedError` with the evidence, or `NotRunError`
-with the reason. They meet candidates through `Subject` alone: a process that computes, whoever's host code runs there.
+with the reason. They meet a candidate as a process that computes, whoever's host code runs there.
 """
 
 import itertools
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import torch
 
 from kernelwright.evaluate import float8, pieces
-from kernelwright.evaluate.backends.instruments import NotRunError, Offsets
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
+from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
+from kernelwright.evaluate.sandbox.process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.session.cases import Case
-from kernelwright.evaluate.session.explained import beside_rounding
-from kernelwright.evaluate.session.nudge import Elements
+from kernelwright.evaluate.session.input_sensitivity import Elements, forgive_rounding
+from kernelwright.evaluate.session.loaded import LoadedCandidate, NotRunError, Offsets
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.verify.compare import Wrong
 from kernelwright.evaluate.verify.distributions import REPLACED, InputDistribution
@@ -38,41 +38,24 @@ class ProbeFailedError(Exception):
         self.because, self.evidence = because, evidence
 
 
-class Subject:
-    """A loaded candidate. `prepare` is called with the offsets before each sample, to hand over parameters."""
+@dataclass
+class Scene:
+    """What a probe works on."""
 
-    def __init__(self, process: CandidateProcess, prepare: Callable[[Offsets], None] | None = None) -> None:
-        self.process, self._prepare = process, prepare
-
-    def has_room(self, outputs: Sequence[TensorSpec], calls: int) -> bool:
-        """As `CandidateProcess.has_room`."""
-        return self.process.has_room(outputs, calls)
+    session: Session
+    loaded: LoadedCandidate
+    busy: Sequence[Callable[[], None]] = ()
+    """As `Clock.busy`."""
 
     def compute(self, places: Sequence[Offsets]) -> list[Results]:
         """Results of one sample, a list for each call; no two of them share memory.
 
         Raises:
             TamperedError: they do.
-            as `CandidateProcess.run`.
+            as `ComputeProcess.run`.
         """
-        if self._prepare is not None:
-            self._prepare(places[0])
-        ran = self.process.run(places, checked=False)
-        ran.must_be_disjoint()
-        # Copies: the launcher's results lie where the next ones will.
-        return [[self.process.read(found).clone() for found in call] for call in ran.results]
-
-
-@dataclass
-class Scene:
-    """What a probe works on."""
-
-    session: Session
-    subject: Subject
-    busy: Sequence[Callable[[], None]] = ()
-    """As `Clock.busy`."""
-    again: Callable[[Case], CandidateProcess] | None = None
-    """As `Loaded.again`."""
+        self.loaded.give_parameters(places[0])
+        return computed(self.loaded.process, places)
 
     @property
     def certain(self) -> list[int]:
@@ -89,7 +72,7 @@ class Scene:
             judged = case.expected[o].judge([results[o]])
             if not plainly:
                 elements = Elements(o, case.offsets)
-                judged = beside_rounding(self.session, case.expected[o], elements, results[o], judged)
+                judged = forgive_rounding(self.session, case.expected[o], elements, results[o], judged)
             _, found = judged
             if found is not None:
                 return Wrong(found.because, f"output {o}: {found.evidence}", found.error)
@@ -110,7 +93,7 @@ class Scene:
         Raises:
             NotRunError: the reference is not finite there.
         """
-        case = self.case_at(offsets, InputDistribution(name, (), lambda x, spec, generator, number: None))
+        case = self.case_at(offsets, InputDistribution(name, (), lambda x, given: None))
         if case is None:
             raise NotRunError(f"the reference is not finite ({name})")
         return case
@@ -121,15 +104,23 @@ class Scene:
         return self.session.case_at(distribution, offsets)
 
 
+def computed(process: ComputeProcess, places: Sequence[Offsets]) -> list[Results]:
+    """As `Scene.compute`, with the parameters that the process has."""
+    ran = process.run(places, checked=False)
+    ran.must_be_disjoint()
+    # Copies: the launcher's results lie where the next ones will.
+    return [[process.read(found).clone() for found in call] for call in ran.results]
+
+
 def races(scene: Scene) -> str:
     """Many identical runs on a busy machine."""
     scene.must_have_outputs()
     case = scene.session.present(scene.session.cases[0])
     with _busy(scene.busy):
-        first, differing = scene.subject.compute([case.offsets])[0], 0
+        first, differing = scene.compute([case.offsets])[0], 0
         for number in range(RERUNS + 1):
             # The first one is as likely as any other to be the wrong one.
-            again = scene.subject.compute([case.offsets])[0] if number else first
+            again = scene.compute([case.offsets])[0] if number else first
             if number and all(same_bits(first[o], again[o]) for o in scene.certain):
                 continue
             differing += number > 0
@@ -149,10 +140,11 @@ def perturbation(scene: Scene) -> str:
     if not ASSERTING.isdisjoint(node.op for node in session.task.graph.nodes):
         raise NotRunError("beyond what was drawn, its operations end the whole device's process")
     structured = [i for i, s in enumerate(session.structures) if s.how not in ("mixed", "varied")]
+    structured += [i for i, spec in enumerate(session.tensors) if spec.name in session.task.workload.constants]
     changeable = [i for i, spec in enumerate(session.tensors) if _changeable(spec) and i not in structured]
     given = [i for i in changeable if i < len(session.inputs) or session.weights == "fresh"]
     # Others can be given to a process that has met none yet; those of construction cannot be given at all.
-    others = scene.again is not None and session.weights == "constant"
+    others = "private" in scene.loaded.respawns and session.weights == "constant"
     constants = [i for i in changeable if i not in given] if others else []
     if not given and not constants:
         raise NotRunError("no input has an element that can change alone")
@@ -175,7 +167,7 @@ def _in_turn(scene: Scene, changeable: Sequence[int]) -> str:
             if case is None:
                 left_out += 1
                 continue
-            found = scene.wrong(case, scene.subject.compute([offsets])[0])
+            found = scene.wrong(case, scene.compute([offsets])[0])
             after = session.results("eager", offsets)
             seen += any(not same_bits(before[o], after[o]) for o in scene.certain)
         session.forget_parameters()
@@ -225,10 +217,9 @@ def _all_at_once(scene: Scene, constants: Sequence[int]) -> str:
 
 def _loaded_again(scene: Scene, case: Case) -> Results:
     """What the candidate makes of a case in one more process."""
-    assert scene.again is not None
     try:
-        with closing(scene.again(case)) as process:
-            return Subject(process).compute([case.offsets])[0]
+        with scene.loaded.respawn("private", case) as other:
+            return computed(other.process, [case.offsets])[0]
     except ChildRaisedError as error:
         if error.full:
             raise NotRunError("there is no room for it in one more process, with other constants") from None
@@ -239,10 +230,10 @@ def new_values(scene: Scene) -> str:
     """Other values where some lay before: a result that was kept for its pointer is stale."""
     scene.must_have_outputs()
     here, there = _two_places(scene)
-    scene.subject.compute([here])
+    scene.compute([here])
     with _exchanged(scene.session, here, there):
         case = scene.case_with(here, "other values in the same storage")
-        found = scene.wrong(case, scene.subject.compute([here])[0])
+        found = scene.wrong(case, scene.compute([here])[0])
     if found is not None:
         raise ProbeFailedError("stale", f"with other values in the same storage, {found.evidence}")
     return "other values in the same storage: right"
@@ -254,9 +245,9 @@ def new_storage(scene: Scene) -> str:
     here, there = _two_places(scene)
     inputs = len(scene.session.inputs)
     moved = (*there[:inputs], *here[inputs:])
-    first = scene.subject.compute([here])[0]
+    first = scene.compute([here])[0]
     with _exchanged(scene.session, there, here):
-        second = scene.subject.compute([moved])[0]
+        second = scene.compute([moved])[0]
     found = scene.wrong(scene.session.cases[0], second)
     if found is not None:
         raise ProbeFailedError("stale", f"with the same values in other storage, {found.evidence}")
@@ -267,14 +258,14 @@ def new_storage(scene: Scene) -> str:
 def two_results(scene: Scene) -> str:
     """Two results at once, of inputs in two places and the same parameters: the second must not change the first."""
     scene.must_have_outputs()
-    if not scene.subject.has_room(scene.session.task.workload.outputs, calls=2):
+    if not scene.loaded.process.has_room(scene.session.task.workload.outputs, calls=2):
         raise NotRunError("the device has no room for two results at once")
     here, there = _two_places(scene)
     inputs = len(scene.session.inputs)
     places = [here, (*there[:inputs], *here[inputs:])]
     cases = [scene.case_with(place, f"number {number}") for number, place in enumerate(places, 1)]
     try:
-        results = scene.subject.compute(places)
+        results = scene.compute(places)
     except TamperedError as error:
         raise ProbeFailedError("shared_results", str(error)) from None
     for case, found in zip(cases, results, strict=True):
@@ -384,3 +375,9 @@ def _busy(jobs: Sequence[Callable[[], None]]) -> Iterator[None]:
         over.set()
         for thread in threads:
             thread.join()
+
+
+PROBES: dict[str, Callable[[Scene], str]] = {
+    probe.__name__: probe for probe in (races, perturbation, new_values, new_storage, two_results)
+}
+"""By the name of their defence."""

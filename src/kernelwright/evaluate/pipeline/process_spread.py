@@ -17,12 +17,14 @@ kind: so a candidate whose difference is small is begun once more too, and what 
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from itertools import takewhile
 
 import numpy as np
 
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ran
+from kernelwright.evaluate.sandbox.compute_process import ComputeProcess, TimedRun
+from kernelwright.evaluate.session.loaded import LoadedCandidate
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import FAILURES
 from kernelwright.evaluate.timing.clock import ROUNDS, SAMPLE_NS
@@ -50,7 +52,7 @@ MOST_BYTES = 256 << 20
 """Inputs and results of a call beyond which nobody looks: so many processes would fill the memory."""
 LONGEST_S = 0.1
 """Seconds of eager's call beyond which nobody looks: six processes would take a minute of three blocks."""
-Begin = Callable[[], CandidateProcess]
+Begin = Callable[[], AbstractContextManager[LoadedCandidate]]
 
 
 def is_small(speedup: Ratio, large: float = LARGE) -> bool:
@@ -71,17 +73,14 @@ def process_spread(session: Session, begin: Begin) -> float:
 def _looked_at(session: Session, begin: Begin) -> float:
     if session.task.workload.compulsory_bytes > MOST_BYTES or session.eager_s > LONGEST_S:
         return 0.0
-    twins: list[CandidateProcess] = []
     try:
-        twins.extend(begin() for _ in range(TWINS))
-        own, *others = _times(session, [_Eager(session.reference), *twins])
-        return spread_of(own, others)
+        with ExitStack() as running:
+            twins = [running.enter_context(begin()).process for _ in range(TWINS)]
+            own, *others = _times(session, [_Eager(session.reference), *twins])
+            return spread_of(own, others)
     except FAILURES:
         # What runs as a reference need not run as a candidate: nothing is known then.
         return 0.0
-    finally:
-        for twin in twins:
-            twin.close()
 
 
 def spread_in_turn(session: Session, contest: Callable[[], Sequence[float] | None]) -> float:
@@ -118,18 +117,18 @@ def spread_of(eagers: Sequence[float], times: Sequence[Sequence[float]]) -> floa
 class _Eager:
     """The reference's own process, asked as the others are."""
 
-    process: CandidateProcess
+    process: ComputeProcess
     calls_at_once = None
 
     def ready(self, calls: int) -> None:
         """Nothing is poisoned there."""
 
-    def run(self, calls: Sequence[Sequence[int]], checked: bool) -> Ran:
+    def run(self, calls: Sequence[Sequence[int]], checked: bool) -> TimedRun:
         """What eager takes for a sample."""
         return self.process.run(calls, checked, variant="eager")
 
 
-def _times(session: Session, processes: Sequence[CandidateProcess | _Eager]) -> list[list[float]]:
+def _times(session: Session, processes: Sequence[ComputeProcess | _Eager]) -> list[list[float]]:
     """Each process's blocks, on a case that all of them know: nobody here has an interest in its time."""
     calls = _sample(session, processes)
     found: list[list[float]] = [[] for _ in processes]
@@ -142,7 +141,7 @@ def _times(session: Session, processes: Sequence[CandidateProcess | _Eager]) -> 
     return found
 
 
-def _sample(session: Session, processes: Sequence[CandidateProcess | _Eager]) -> list[tuple[int, ...]]:
+def _sample(session: Session, processes: Sequence[ComputeProcess | _Eager]) -> list[tuple[int, ...]]:
     """As many calls as a sample of a benchmark holds, and all processes warm."""
     one = [session.cases[0].offsets]
     quickest = min(_warm(process, one) for process in processes)
@@ -150,7 +149,7 @@ def _sample(session: Session, processes: Sequence[CandidateProcess | _Eager]) ->
     return one * max(1, min(most, round(SAMPLE_NS / quickest)))
 
 
-def _warm(process: CandidateProcess | _Eager, calls: Sequence[Sequence[int]]) -> float:
+def _warm(process: ComputeProcess | _Eager, calls: Sequence[Sequence[int]]) -> float:
     """The quickest of its first questions, in nanoseconds; a process still finds new pages in a dozen of them."""
     times, start = [_run(process, calls)], time.perf_counter()
     while len(times) < WARMING and time.perf_counter() - start < WARMING_S:
@@ -158,6 +157,6 @@ def _warm(process: CandidateProcess | _Eager, calls: Sequence[Sequence[int]]) ->
     return min(times)
 
 
-def _run(process: CandidateProcess | _Eager, calls: Sequence[Sequence[int]]) -> float:
+def _run(process: ComputeProcess | _Eager, calls: Sequence[Sequence[int]]) -> float:
     process.ready(len(calls))
     return float(process.run(calls, checked=False).outside_ns)

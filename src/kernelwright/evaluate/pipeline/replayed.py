@@ -19,10 +19,8 @@ The last questions to a candidate: a capture that fails may leave its process in
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
-from kernelwright.evaluate.backends.backend import Loaded
-from kernelwright.evaluate.backends.clock import Clock
+from kernelwright.evaluate.backends.backend import Clock
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.pipeline.timed_output_check import (
     TimedOutputCheck,
@@ -30,16 +28,11 @@ from kernelwright.evaluate.pipeline.timed_output_check import (
     TimedResults,
     UnfitInputsError,
 )
-from kernelwright.evaluate.sandbox.candidate_process import (
-    CandidateProcess,
-    ChildRaisedError,
-    DeviceFullError,
-    Ran,
-    ReferenceRaisedError,
-    TamperedError,
-)
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
+from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
 from kernelwright.evaluate.sandbox.messages.calls import Again
+from kernelwright.evaluate.sandbox.process import ChildRaisedError, DeviceFullError, ReferenceRaisedError, TamperedError
+from kernelwright.evaluate.session.loaded import LoadedCandidate, Replayable
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
 from kernelwright.evaluate.timing.clock import Arm, Calls
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs
@@ -54,41 +47,13 @@ EMPTY_NS = 1_000_000
 """The most that an empty question takes: the candidate's process answers it, and gains by answering late."""
 COPYING = 1.25
 """What copying parameters may take, of what it takes eager."""
-HELD_S = 5.0
+QUEUEING_S = 5.0
 """How long calls may take to be queued: host code that waits for the device would wait for ever."""
 NOT_CAPTURED = (
     OutcomeReached, ChildRaisedError, ChildGoneError, ChildSlowError, DeviceFullError, ReferenceRaisedError, TamperedError,
     TimedOutputWrongError, UnfitInputsError,
 )  # fmt: skip
 """What a capture may come to: host code that waits, decides by values or keeps a graph of its own is no cheat's yet."""
-
-
-@runtime_checkable
-class Replayable(Protocol):
-    """A process whose calls can become a graph."""
-
-    def capture(self, calls: Calls) -> None:
-        """Make one graph of these calls; one without parameters has those that were given last."""
-        ...
-
-    def hold(self, calls: Calls, limit_s: float) -> None:
-        """Queue these calls, none of which begins before `replay`."""
-        ...
-
-    def overwrite(self) -> None:
-        """Have its last results overwritten."""
-        ...
-
-    def replay(self, calls: Calls, how: Again) -> Ran:
-        """The captured or held calls, or a loop of those, on what lies at their places now.
-
-        No calls: what an empty question takes.
-        """
-        ...
-
-    def copying_ns(self, calls: Calls) -> Mapping[Again, int]:
-        """What copying the parameters of these calls takes the reference, by how the calls are made."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -101,30 +66,28 @@ class Bound:
 
 
 def bounded(
-    trial: Trial, clock: Clock, loaded: Loaded, outcome: Evaluation, fresh: Callable[[], FreshInputs]
+    trial: Trial, clock: Clock, loaded: LoadedCandidate, outcome: Evaluation, fresh: Callable[[], FreshInputs]
 ) -> Evaluation:
     """The outcome of a measured tier-two candidate on a GPU, if the clock outside bears it out; any other as it is."""
-    process = loaded.process
-    asked = clock.on_device and trial.tier == 2 and "outside_clock" not in trial.policy.disabled
-    if not (asked and isinstance(outcome, Measured) and isinstance(process, Replayable)):
+    if loaded.replayable is None or not isinstance(outcome, Measured) or not trial.policy.defences.outside_clock:
         return outcome
     try:
-        return borne_out(outcome, _bound(trial, process, fresh(), outcome.timing.latency_us))
+        return check_bound(outcome, _bound(loaded, loaded.replayable, fresh(), outcome.timing.latency_us))
     except NOT_CAPTURED as error:
         told = f"bound from outside: none could be taken ({type(error).__name__})"
-        return _unsettled(outcome, told, float("inf"))
+        return mark_inconclusive(outcome, told, float("inf"))
     finally:
         trial.session.forget_parameters()
 
 
-def borne_out(outcome: Measured, bound: Bound) -> Evaluation:
+def check_bound(outcome: Measured, bound: Bound) -> Evaluation:
     """The outcome beside a bound: suspect where captured calls take longer than events say, unsettled where a loop does."""
     latency_us = outcome.timing.latency_us
     if bound.us <= allowed_us(latency_us, bound.calls):
         return outcome
     if bound.how != "replay":
         host = ", host work included" if bound.how == "loop" else ""
-        return _unsettled(outcome, f"bound from outside: {bound.us:.1f} us a call{host}", bound.us)
+        return mark_inconclusive(outcome, f"bound from outside: {bound.us:.1f} us a call{host}", bound.us)
     evidence = (
         f"its events say {latency_us:.1f} us a call; {bound.calls} calls as one graph, on inputs that came after it, take "
         f"{bound.us:.1f} us each by the clock outside"
@@ -137,7 +100,7 @@ def allowed_us(latency_us: float, calls: int) -> float:
     return (1 + SHARE) * latency_us + EACH_US + QUESTION_US / calls
 
 
-def _unsettled(outcome: Measured, told: str, bound_us: float) -> Measured:
+def mark_inconclusive(outcome: Measured, told: str, bound_us: float) -> Measured:
     """No baseline is beaten that would not be if a call took as long as the bound."""
     timing = outcome.timing
     ratio = bound_us / timing.latency_us
@@ -153,7 +116,9 @@ def _unsettled(outcome: Measured, told: str, bound_us: float) -> Measured:
 class Question:
     """The calls that are bounded: in full, and as the candidate is asked."""
 
-    process: CandidateProcess
+    process: ComputeProcess
+    replayable: Replayable
+    """The same."""
     fresh: FreshInputs
     places: Calls
     own: bool
@@ -163,10 +128,9 @@ class Question:
     """What copying the parameters of all of them takes eager, where they are copied to the candidate too."""
 
 
-def _bound(trial: Trial, process: CandidateProcess, fresh: FreshInputs, latency_us: float) -> Bound:
-    assert isinstance(process, Replayable)
-    session = trial.session
-    question = _question(trial, process, fresh)
+def _bound(loaded: LoadedCandidate, process: Replayable, fresh: FreshInputs, latency_us: float) -> Bound:
+    trial, session = loaded.trial, loaded.trial.session
+    question = _question(loaded, process, fresh)
     enough_us = allowed_us(latency_us, len(question.places))
 
     def measured(how: Again) -> Bound:
@@ -178,24 +142,23 @@ def _bound(trial: Trial, process: CandidateProcess, fresh: FreshInputs, latency_
         return measured("replay")
     except (ChildRaisedError, TimedOutputWrongError):
         looped = measured("loop")
-    return looped if looped.us <= enough_us else _held(looped, measured)
+    return looped if looped.us <= enough_us else _quicker_behind_gate(looped, measured)
 
 
-def _question(trial: Trial, process: CandidateProcess, fresh: FreshInputs) -> Question:
-    session = trial.session
+def _question(loaded: LoadedCandidate, replayable: Replayable, fresh: FreshInputs) -> Question:
+    trial, session, process = loaded.trial, loaded.trial.session, loaded.process
     own = bool(session.parameters) and not fresh.parameters_stay
     places = fresh.windows(max(1, min(session.most_calls(), session.layout.spare)))
     process.take_parameters(session.timed_parameters())
     session.load_parameters(session.timed_parameters())
     calls = places if own else [offsets[: len(session.inputs)] for offsets in places]
-    packs = trial.binding is not None and trial.binding.by_method
+    packs = trial.found.binding is not None and trial.found.binding.by_method
     copied = own and not packs and BUILDERS[trial.candidate.language].MODULE
-    assert isinstance(session.reference, Replayable)
     copying_ns = session.reference.copying_ns(places) if copied else {}
-    return Question(process, fresh, places, own, calls, copying_ns)
+    return Question(process, replayable, fresh, places, own, calls, copying_ns)
 
 
-def _held(looped: Bound, measured: Callable[[Again], Bound]) -> Bound:
+def _quicker_behind_gate(looped: Bound, measured: Callable[[Again], Bound]) -> Bound:
     """The bound of the same calls without the host's work, where they can be queued ahead and that is less."""
     try:
         return min(looped, measured("release"), key=lambda bound: bound.us)
@@ -205,13 +168,12 @@ def _held(looped: Bound, measured: Callable[[Again], Bound]) -> Bound:
 
 def _quickest_us(check: TimedOutputCheck, question: Question, enough_us: float, how: Again) -> float:
     """Microseconds of one call at the quickest of some rounds, each on inputs of its own and with results that are right."""
-    process, calls = question.process, question.calls
-    assert isinstance(process, Replayable)
+    process, calls = question.replayable, question.calls
     session, empty, least = check.trial.session, [EMPTY_NS], float("inf")
     found: list[int] = []
     while len(found) < ROUNDS or (least > enough_us and len(found) < MORE_ROUNDS):
         if how == "release":
-            process.hold(calls, HELD_S)
+            process.enqueue_behind_gate(calls, QUEUEING_S)
         else:
             # What the calls leave as it was must not be right; holding them does the same.
             process.overwrite()

@@ -53,8 +53,8 @@ def comparators(
         which = ", ".join(f'{i}: "statistical"' for i in sorted(undropped))
         raise TaskError(
             f"the reference of {source.name!r} is not deterministic: two calls on the same inputs differ by more than an "
-            f"order of adding up. Remove the randomness, or declare it, with COMPARATORS = {{{which}}} in the task's file: "
-            "the output's draws are then compared as a distribution.",
+            "order of adding up. Remove the randomness (of dropout: call self.eval() in __init__), or declare it, with "
+            f"COMPARATORS = {{{which}}} in the task's file: the output's draws are then compared as a distribution.",
             "random",
         )
     return tuple(

@@ -15,18 +15,21 @@ import torch
 
 from kernelwright.errors import MachineError, RefereeError, TaskError
 from kernelwright.evaluate.backends.backend import Backend
-from kernelwright.evaluate.backends.host import common_versions
+from kernelwright.evaluate.backends.host import LIMIT_S, WHOLE, common_versions, reference_jail
 from kernelwright.evaluate.backends.table import Backends
-from kernelwright.evaluate.pipeline import admit, baselines, lowering
-from kernelwright.evaluate.pipeline.evaluate import build_candidate, evaluate_candidate, unheld
+from kernelwright.evaluate.pipeline import admit, baselines
+from kernelwright.evaluate.pipeline.evaluate import build_candidate, evaluate_candidate, without_room
 from kernelwright.evaluate.pipeline.examine import examine
-from kernelwright.evaluate.pipeline.signature import other_arguments
 from kernelwright.evaluate.pipeline.yardstick import yardstick
-from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
+from kernelwright.evaluate.sandbox.messages.tools import Lower
+from kernelwright.evaluate.sandbox.process import ChildRaisedError, DeviceFullError, Process, TamperedError
 from kernelwright.evaluate.session.limits import tightened
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import Trial
+from kernelwright.knowledge.hardware import hardware, sheet
+from kernelwright.languages import language
 from kernelwright.records.admission import Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation, Refused
@@ -35,15 +38,15 @@ from kernelwright.records.measure import BaselineName, BuildFacts, Yardstick
 from kernelwright.records.policy import UNTIMED, Effort, Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
-from kernelwright.records.task import Target, Task, TaskSource
+from kernelwright.records.task import Target, Task, TaskSource, Workload
 
 T = TypeVar("T")
 FULL = (DeviceFullError, torch.OutOfMemoryError)
 """Nobody's fault: the device's memory is full, in a child that the referee trusts or in the referee itself."""
 MOST_FULL = 3
 """Kernels of one task beside which the device is full, after which the task is too large."""
-WHOLE = 1 << 40
-"""Bytes that no cache holds."""
+MOST_NAMES, MOST_REASON = 12, 300
+"""Names of pointers, and characters of why there is no lowering, that are told."""
 MOST_OPEN = int(os.environ.get("KERNELWRIGHT_OPEN_TASKS", "48"))
 """Tasks that stay open: their references share one user's limit on threads (`jail.MOST_THREADS`), and each holds a process.
 Several workers on one machine share that limit too, so whoever starts them says how many each may keep."""
@@ -123,7 +126,7 @@ class EvaluationService:
         trial = self._trial(task, candidate, policy, effort)
         self._note_what_takes_long(trial, backend)
         before = dict(trial.session.known)
-        found = self._judged(trial, backend)
+        found = self._evaluated_in_room(trial, backend)
         if _keeps_baselines(backend, trial.policy) and trial.session.known != before:
             baselines.store(self._place_of_baselines(task, trial.policy), trial.session.known)
         return found
@@ -141,14 +144,15 @@ class EvaluationService:
         if (refused := _untaken(backend, task, candidate)) is not None:
             return refused
         self._note("the receipt's seeds: the same inputs again" if seeds else "new inputs, untimed")
-        return self._judged(self._trial(task, candidate, policy, "replay", seeds), backend)
+        return self._evaluated_in_room(self._trial(task, candidate, policy, "replay", seeds), backend)
 
     def lower(self, source: TaskSource, target: Target, policy: Policy, options: Options) -> Lowering:
         """What PyTorch's compiler writes for a task. Safe to call from several threads."""
         self._note("asking torch.compile what it writes")
         # A compiler beside somebody's clock would be heard.
-        with self.backend(target).host.device_lock.shared():
-            return lowering.lower(self.backend(target).host, source, target, policy, options)
+        backend = self.backend(target)
+        with backend.host.device_lock.shared():
+            return lower(backend, source, target, policy, options)
 
     def profile(self, task: Task, candidate: Candidate, policy: Policy, build: BuildFacts | None) -> Profile:
         """Where the candidate's time goes, as well as this machine can tell. What it was evaluated as plays no part."""
@@ -209,7 +213,7 @@ class EvaluationService:
         policy = tightened(policy, task.source.limits)
         return Trial(task, lambda: self._session(task, policy), candidate, policy, effort, seeds)
 
-    def _judged(self, trial: Trial, backend: Backend) -> Evaluation:
+    def _evaluated_in_room(self, trial: Trial, backend: Backend) -> Evaluation:
         """The Evaluation; where the device is full, once more with nothing else open.
 
         Raises:
@@ -272,9 +276,9 @@ class EvaluationService:
         with backend.host.device_lock:
             self._close(task.id)
             self._full[task.id] = self._full.get(task.id, 0) + 1
-        if trial.stage == "compile" or trial.tier == 1 or self._full[task.id] >= MOST_FULL:
+        if trial.found.stage == "compile" or trial.found.tier == 1 or self._full[task.id] >= MOST_FULL:
             raise _too_large(task.name, error) from None
-        return unheld(trial, backend, error)
+        return without_room(trial, backend, error)
 
     def _make_room(self, backend: Backend) -> None:
         """Close the tasks that nobody has asked about for longest, until one more may be open."""
@@ -379,3 +383,55 @@ def _untaken(backend: Backend, task: Task, candidate: Candidate) -> Refused | No
         return other_arguments(task.workload, candidate)
     names = " or ".join(backend.languages)
     return Refused(reason=f"target {task.target.name} takes {names} candidates, not {candidate.language}")
+
+
+def other_arguments(load: Workload, candidate: Candidate) -> Refused | None:
+    """Why a candidate is refused whose text says for certain that it takes another number of pointers than it gets."""
+    written = language(candidate.language)
+    takes = written.pointers(candidate.source, candidate.entry) if written.form == "function" else None
+    handed = names(load)
+    # Scratch memory comes last, and need not be taken.
+    if takes is None or len(handed) <= takes <= len(handed) + (candidate.workspace_bytes > 0):
+        return None
+    told = f"takes {takes} pointer{'' if takes == 1 else 's'}, the task hands over {len(handed)}: {_listed(handed)}"
+    more = "; one more, for scratch memory, comes last where its size is stated" if takes > len(handed) else ""
+    return Refused(reason=f"{candidate.entry} {told}{more}")
+
+
+def names(load: Workload) -> list[str]:
+    """What the pointers of a call point to, in order."""
+    given = [t.name for t in (*load.tensors, *load.parameters)]
+    outputs = ["out"] if len(load.outputs) == 1 else [f"out{i}" for i in range(len(load.outputs))]
+    return given + outputs
+
+
+def _listed(handed: list[str]) -> str:
+    if len(handed) <= MOST_NAMES:
+        return ", ".join(handed)
+    return f"{', '.join(handed[: MOST_NAMES - 1])}, … {handed[-1]}"
+
+
+def lower(backend: Backend, source: TaskSource, target: Target, policy: Policy, options: Options) -> Lowering:
+    """The text, or why there is none: whatever the task's code and the compiler raise is a reason, not a fault."""
+    device = (sheet(target.device) or hardware(target.arch)) if backend.is_gpu else None
+    command = Lower(
+        source=source.source,
+        numerics=policy.numerics,
+        device=device,
+        threads=backend.host.device.cores,
+        options=options,
+    )
+    child = Process(backend.host.warm.spawn("lowering", reference_jail(policy.memory_bytes * 2)), LIMIT_S)
+    try:
+        return child.ask(command).lowering
+    except ChildRaisedError as raised:
+        return Lowering(missing=_last_line(raised))
+    except (ChildGoneError, ChildSlowError, TamperedError) as error:
+        return Lowering(missing=f"the process that ran the compiler failed: {error}"[:MOST_REASON])
+    finally:
+        child.close()
+
+
+def _last_line(raised: ChildRaisedError) -> str:
+    lines = [line.strip() for line in raised.log.splitlines() if line.strip()]
+    return (lines[-1] if lines else raised.name)[:MOST_REASON]

@@ -14,16 +14,17 @@ from functools import partial
 import torch
 
 from kernelwright.evaluate import float8, pieces
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ran
+from kernelwright.evaluate.sandbox.compute_process import ComputeProcess, TimedRun
 from kernelwright.evaluate.sandbox.messages.calls import Found
-from kernelwright.evaluate.session import expectations, nudge
+from kernelwright.evaluate.session import expectations, input_sensitivity
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session
-from kernelwright.evaluate.session.trial import OutcomeReached, Trial, check_form, wrong
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial
+from kernelwright.evaluate.session.verification import check_form, wrong
 from kernelwright.evaluate.timing.clock import Arm, Calls
 from kernelwright.evaluate.verify import compare, exact, finer, places
 from kernelwright.evaluate.verify.compare import Wrong
-from kernelwright.evaluate.verify.distributions import AS_GIVEN, REPLACED
+from kernelwright.evaluate.verify.distributions import AS_GIVEN, SCALES
 from kernelwright.evaluate.verify.finer import Finer
 from kernelwright.evaluate.verify.places import Parts, Sample
 from kernelwright.evaluate.verify.statistical import Pairs
@@ -45,8 +46,8 @@ class TimedResults:
         self._pairs: dict[int, Pairs] = {}
         self._samples: dict[int, Sample] = {}
         self._known: tuple[tuple[int, ...], Case] | None = None
-        self.challenged = False
-        """Whether elements were replaced in the inputs of this round."""
+        self.made = AS_GIVEN
+        """What was done to the inputs of this round."""
         # A secret seed; numbers from the system one by one would take a tenth of a verdict's time.
         self._chance = random.Random(secrets.randbits(256))
 
@@ -68,7 +69,7 @@ class TimedResults:
         """Why a result is refused; `where` says which parts of it these are, and on which inputs, which still lie there."""
         session = self._session
         rule = session.task.comparator(output)
-        if not got.numel() or rule.kind in session.policy.unseen:
+        if not got.numel() or not session.policy.defences.compares(rule.kind):
             return None
         match rule:
             case Statistical():
@@ -80,26 +81,33 @@ class TimedResults:
                 return self._unlike(output, rule, (got, wanted), tuple(where[1]))
         if torch.equal(float8.bits(got), float8.bits(wanted)):
             return None
-        if wanted.is_floating_point() and not pieces.all_finite(wanted):
-            raise UnfitInputsError(f"output {output}: eager is not finite")
         if self._like_eagers(output, got, wanted):
             return None
         return self._unlike_truth(output, got, *where)
 
     def _like_eagers(self, output: int, got: torch.Tensor, wanted: torch.Tensor) -> bool:
-        """Whether it is so near to eager's that it is right, whatever eager's own error is; False says nothing."""
+        """Whether it is so near to eager's that it is right, whatever eager's own error is; False says nothing.
+
+        Raises:
+            UnfitInputsError: eager's is not finite, or NaN where it may be infinite.
+        """
         session, spec = self._session, self._session.task.workload.outputs[output]
+        if wanted.is_floating_point() and not pieces.all_finite(wanted):
+            if output not in session.original.infinite or bool(wanted.isnan().any()):
+                raise UnfitInputsError(f"output {output}: eager is not finite")
+            return False
         if not spec.floating or spec.stepped or got.shape != wanted.shape:
             return False
         allowed, fine = session.allowed(output, 0.0), session.allowed_finer(output, finer.NONE)
         near = compare.Expected(wanted, compare.scale_of(wanted), 0.0, allowed - session.base_error[output])
         if compare.judge(got, near)[1] is not None:
             return False
-        if fine.averaged < float("inf") and not _like_neighbours(got, wanted):
+        if output in session.coarse and not _like_neighbours(got, wanted):
             return False
-        eagers = session.base_finer[output].local
-        found = finer.figures(got, wanted, near.scale, session.lines(output))
-        return found.local <= fine.local - eagers and found.lost <= _spared(fine)
+        eagers, averaged = session.base_finer[output], fine.averaged < float("inf")
+        found = finer.figures(got, wanted, near.scale, session.lines(output), averaged)
+        mean = output in session.coarse or found.averaged <= fine.averaged - eagers.averaged
+        return mean and found.local <= fine.local - eagers.local and found.lost <= _spared(fine)
 
     def _unlike_truth(self, output: int, got: torch.Tensor, parts: Parts, offsets: Sequence[int]) -> Wrong | None:
         """What the reference says of a result unlike eager's, which is held to what a checked one is held to.
@@ -112,21 +120,24 @@ class TimedResults:
         truth = replace(whole, value=pick(whole.value))
         error, found = truth.judge([got])
         tf32, count = self._session.task.numerics.tf32, whole.value.numel()
+        if found and isinstance(truth, exact.Stepped) and count <= input_sensitivity.FEW:
+            there = input_sensitivity.Elements(output, tuple(offsets), pick)
+            return truth.judge([input_sensitivity.settled(self._session, there, got, truth.value)])[1]
         if not found or not isinstance(truth, compare.Expected) or not truth.allowed:
             return found
-        if not nudge.explains(found.error, truth.allowed, count, tf32):
+        if not input_sensitivity.explains(found.error, truth.allowed, count, tf32):
             return found
-        elements = nudge.Elements(output, tuple(offsets), pick)
-        tf32 = tf32 and error <= nudge.HARDLY * truth.allowed
-        rest = nudge.beyond(self._session, elements, got, truth.value, tf32)
+        elements = input_sensitivity.Elements(output, tuple(offsets), pick)
+        tf32 = tf32 and error <= input_sensitivity.HARDLY * truth.allowed
+        rest = input_sensitivity.beyond(self._session, elements, got, truth.value, tf32)
         # Few neighbours that cancel have no magnitude of their own; an average of too few terms is still one.
-        fine = replace(truth.finer, local=float("inf")) if count <= nudge.FEW else truth.finer
+        fine = replace(truth.finer, local=float("inf")) if count <= input_sensitivity.FEW else truth.finer
         return compare.judge(rest, replace(truth, finer=fine))[1]
 
     def _truth(self, offsets: tuple[int, ...]) -> Case:
         """What is expected on these inputs, asked once for all outputs of a call."""
         if self._known is None or self._known[0] != offsets:
-            case = self._session.case_at(REPLACED if self.challenged else AS_GIVEN, offsets)
+            case = self._session.case_at(self.made, offsets)
             if case is None:
                 raise UnfitInputsError("the reference is not finite on timed inputs")
             self._known = (offsets, case)
@@ -153,14 +164,20 @@ class TimedResults:
         if not (plain and spec.floating and not spec.stepped and spec.numel and alike):
             return False
         fine = session.allowed_finer(output, finer.NONE)
-        if fine.averaged < float("inf"):
+        if output in session.coarse:
             return False
         # What is this near to eager's is right, whatever eager's own error is.
         allowed = session.allowed(output, 0.0) - session.base_error[output]
-        near = Finer(fine.local - session.base_finer[output].local, lost=_spared(fine))
+        eagers = session.base_finer[output]
+        near = Finer(fine.local - eagers.local, fine.averaged - eagers.averaged, _spared(fine))
         # Calls as rows: a result may be a single number.
         rows = [torch.stack([values.reshape(-1) for values in calls]) for calls in (got, wanted)]
         return compare.all_within(rows[0], rows[1], allowed, near, session.lines(output).length)
+
+    @property
+    def enough(self) -> bool:
+        """Whether as many random outputs were seen as a verdict on them needs."""
+        return all(pairs.enough for pairs in self._pairs.values())
 
     def finish(self) -> Wrong | None:
         """Why the random outputs of the whole benchmark are refused."""
@@ -189,7 +206,9 @@ class TimedResults:
         return exact.Tied(wanted, lambda: picked, rule, 0.0, allowed).judge([got])[1]
 
     def _allowed(self, output: int) -> float:
-        return max((case.expected[output].allowed for case in self._session.cases), default=0.0)
+        alike = (AS_GIVEN.name, *SCALES, self.made.name)
+        allowed = (case.expected[output].allowed for case in self._session.cases if case.distribution in alike)
+        return max(allowed, default=0.0)
 
 
 class TimedOutputWrongError(Exception):
@@ -201,7 +220,7 @@ class TimedOutputCheck:
     """Looks at every timed result: eager's of the same round says what it should be."""
 
     trial: Trial
-    reference: CandidateProcess
+    reference: ComputeProcess
     results: TimedResults
     places: Calls = field(default_factory=list)
     """Where the inputs of the round lie."""
@@ -210,19 +229,19 @@ class TimedOutputCheck:
     wanted: list[list[torch.Tensor]] = field(default_factory=list)
     got: list[list[torch.Tensor]] = field(default_factory=list)
 
-    def look(self, arm: Arm, ran: Ran) -> None:
+    def look(self, arm: Arm, ran: TimedRun) -> None:
         """Keep the parts of a side's results that will be compared.
 
         Raises:
             OutcomeReached: the candidate's are not of the form that was asked for.
             TamperedError: two of its results share memory, or there is no such memory.
         """
-        if "timed_outputs" in self.trial.policy.disabled or arm.name not in ("eager", "candidate"):
+        if not self.trial.policy.defences.timed_outputs or arm.name not in ("eager", "candidate"):
             return
         if arm.name == "candidate":
             for results in ran.results:
                 check_form(self.trial, "timed call", results)
-            if "honest_reply" not in self.trial.policy.disabled:
+            if self.trial.policy.defences.honest_reply:
                 ran.must_be_disjoint()
             self._must_be_guarded(arm.process, ran)
         if not self.parts:
@@ -238,8 +257,8 @@ class TimedOutputCheck:
         else:
             self.got = values
 
-    def _must_be_guarded(self, process: CandidateProcess, ran: Ran) -> None:
-        if "guard" in self.trial.policy.disabled or not process.guarded_in_time:
+    def _must_be_guarded(self, process: ComputeProcess, ran: TimedRun) -> None:
+        if not self.trial.policy.defences.guard or not process.guarded_in_time:
             return
         for i, found in ((i, found) for call in ran.results for i, found in enumerate(call)):
             if not process.guards_intact(found):
@@ -292,7 +311,7 @@ def _like_neighbours(got: torch.Tensor, wanted: torch.Tensor) -> bool:
     return bool(error.square().mean().sqrt() <= EAGERS_NEIGHBOUR * torch.finfo(got.dtype).eps)
 
 
-def _looked_at(process: CandidateProcess, found: Found, parts: Parts) -> torch.Tensor:
+def _looked_at(process: ComputeProcess, found: Found, parts: Parts) -> torch.Tensor:
     """Some elements of a result, flat; or all of them, in their shape."""
     values = process.read_parts(found, parts)
     return values.view(found.shape) if parts == ((0, found.numel),) else values

@@ -1,17 +1,17 @@
 """The measure stage: hold the benchmark, check every timed result, place the time against floor and ceiling."""
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import exp, log
 from statistics import median
 
 import torch
 
 from kernelwright.errors import MachineError, RefereeError, TaskError
-from kernelwright.evaluate.backends.backend import Loaded
-from kernelwright.evaluate.backends.clock import Clock
+from kernelwright.evaluate.backends.backend import Clock
 from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.process_spread import (
     CLOSE_ON_DEVICE,
@@ -22,7 +22,6 @@ from kernelwright.evaluate.pipeline.process_spread import (
     process_spread,
     spread_in_turn,
 )
-from kernelwright.evaluate.pipeline.suitable import affordable, fit_of
 from kernelwright.evaluate.pipeline.timed_output_check import (
     TimedOutputCheck,
     TimedOutputWrongError,
@@ -30,16 +29,21 @@ from kernelwright.evaluate.pipeline.timed_output_check import (
     UnfitInputsError,
 )
 from kernelwright.evaluate.pipeline.timing_sanity import doubted, placed
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, DeviceFullError, ReferenceRaisedError
+from kernelwright.evaluate.sandbox.compute_process import MOST_CALLS, ComputeProcess
+from kernelwright.evaluate.sandbox.process import DeviceFullError, ReferenceRaisedError
 from kernelwright.evaluate.session.cases import Fit
+from kernelwright.evaluate.session.loaded import LoadedCandidate, Respawn
 from kernelwright.evaluate.session.session import Session
-from kernelwright.evaluate.session.trial import FAILURES, Trial, wrong
-from kernelwright.evaluate.timing.clock import MOST_CALLS, Arm, Calls, PairedBenchmark, Samples
+from kernelwright.evaluate.session.trial import FAILURES, Trial
+from kernelwright.evaluate.session.verification import wrong
+from kernelwright.evaluate.timing.clock import Arm, Calls, PairedBenchmark, Samples
 from kernelwright.evaluate.timing.conditions import Watch
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs
 from kernelwright.evaluate.timing.statistics import Stopping
-from kernelwright.evaluate.verify.distributions import HUGE
+from kernelwright.evaluate.verify.distributions import AS_GIVEN, HUGE, REPLACED, SCALES, InputDistribution
+from kernelwright.records.comparator import Statistical
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
+from kernelwright.records.graph import ASSERTING
 from kernelwright.records.measure import BaselineName, Load, Side, Timing, Versus
 from kernelwright.records.policy import Policy
 
@@ -47,8 +51,6 @@ AGAIN = 2
 """Further benchmarks that a suspicion must survive."""
 UNHELD = (TimedOutputWrongError, UnfitInputsError, ReferenceRaisedError, DeviceFullError, torch.OutOfMemoryError)
 """Why a contest comes to nothing that is no fault of a candidate's."""
-Anew = Callable[[], AbstractContextManager[tuple[Trial, Loaded]]]
-"""Begins one more process, with a trial of its own, and ends it again."""
 DECOYS = 3
 """Inputs that lie there for each call of those that are handed over one by one: it cannot be told which is next."""
 
@@ -69,21 +71,21 @@ class Benchmarked:
     """What starting a kernel takes: in the quickest process where all can be trusted, else in eager's."""
 
 
-def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
+def time_candidate(trial: Trial, clock: Clock, loaded: LoadedCandidate) -> Evaluation:
     """Measured, or why the time cannot be believed.
 
     Raises:
-        as `CandidateProcess.run`.
+        as `ComputeProcess.run`.
     """
     try:
         try:
-            held = _hold_what_fits(trial, clock, loaded.process)
+            result = _run_what_fits(trial, clock, loaded.process)
         except (UnfitInputsError, ReferenceRaisedError):
             # What the reference cannot bear is no fault of the candidate's: from now on the task draws its inputs itself.
             trial.session.fit = Fit(drawn=True, challenge=False)
-            held = _hold_what_fits(trial, clock, loaded.process)
-        loaded.process.rest()
-        held = _beyond_processes(trial, clock, loaded, held)
+            result = _run_what_fits(trial, clock, loaded.process)
+        loaded.process.must_have_stood_still()
+        result = _beyond_processes(trial, clock, loaded, result)
     except TimedOutputWrongError as error:
         return wrong(trial, "timed_output", "timed call", str(error))
     except UnfitInputsError as error:
@@ -92,66 +94,62 @@ def time_candidate(trial: Trial, clock: Clock, loaded: Loaded) -> Evaluation:
             "which every result is finite",
             "not_finite",
         ) from None
-    timing = _timing(trial, clock, held)
-    roofline = placed(trial, clock, loaded.process, held.samples, timing)
+    timing = _timing(trial, clock, result)
+    roofline = placed(trial, clock, loaded.process, result.samples, timing)
     if isinstance(roofline, Suspect):
-        return _beside_what(roofline, held.load)
+        return _beside_what(roofline, result.load)
     return Measured(build=loaded.facts, accuracy=trial.accuracy, timing=timing, roofline=roofline)
 
 
-def _beyond_processes(trial: Trial, clock: Clock, loaded: Loaded, held: Benchmarked) -> Benchmarked:
+def _beyond_processes(trial: Trial, clock: Clock, loaded: LoadedCandidate, result: Benchmarked) -> Benchmarked:
     """The benchmark, of which small differences are told only beyond what processes of one program differ by."""
-    close = LARGE if loaded.eager_again else CLOSE_ON_DEVICE
-    if loaded.eager_again is not None and _is_told(held, LARGE):
-        held = _beyond(held, process_spread(trial.session, loaded.eager_again))
-    if loaded.anew is not None and (trial.tier == 2 or trial.effort == "final") and _is_told(held, close):
-        held = _beyond(held, _between_its_own(trial, clock, loaded.anew, held))
-    twin = loaded.twin
-    if twin is not None and _is_told(held, LARGE_ON_DEVICE):
-        held = _beyond(held, spread_in_turn(trial.session, lambda: _contest(trial, clock, twin)))
-    return held
+    eager, close = "eager" in loaded.respawns, CLOSE_ON_DEVICE if clock.on_device else LARGE
+    if eager and not clock.on_device and _is_told(result, LARGE):
+        result = _beyond(result, process_spread(trial.session, lambda: loaded.respawn("eager")))
+    if "again" in loaded.respawns and (trial.found.tier == 2 or trial.effort == "final") and _is_told(result, close):
+        result = _beyond(result, _between_its_own(trial, clock, loaded, result))
+    # Where several find no room beside each other.
+    if eager and clock.on_device and _is_told(result, LARGE_ON_DEVICE):
+        result = _beyond(result, spread_in_turn(trial.session, lambda: _contest(clock, loaded, "eager")))
+    return result
 
 
-def _is_told(held: Benchmarked, large: float) -> bool:
+def _is_told(result: Benchmarked, large: float) -> bool:
     """Whether the benchmark tells a difference that is not large."""
-    names = [name for name in held.names if name in held.samples.us]
-    told = [held.rule.versus(held.samples.us, name, held.watch.effect_times) for name in names]
+    names = [name for name in result.names if name in result.samples.us]
+    told = [result.rule.versus(result.samples.us, name, result.watch.effect_times) for name in names]
     return any(v.verdict != "inconclusive" and is_small(v.speedup, large) for v in told)
 
 
-def _beyond(held: Benchmarked, spread: float) -> Benchmarked:
+def _beyond(result: Benchmarked, spread: float) -> Benchmarked:
     """The benchmark, which tells nothing smaller than that."""
-    return replace(held, rule=replace(held.rule, least_effect=max(held.rule.least_effect, spread)))
+    return replace(result, rule=replace(result.rule, least_effect=max(result.rule.least_effect, spread)))
 
 
-def _between_its_own(trial: Trial, clock: Clock, anew: Anew, held: Benchmarked) -> float:
+def _between_its_own(trial: Trial, clock: Clock, loaded: LoadedCandidate, result: Benchmarked) -> float:
     """The smallest difference that is told beyond what two processes of the candidate differ by, each against eager.
 
     An interval of 99 % errs once in a hundred times, and a process may be fast or slow for as long as it lives. What a second
     one shows as well is neither.
     """
-    us = held.samples.us
+    us = result.samples.us
     if trial.session.eager_s > LONGEST_S or "eager" not in us:
         return 0.0
-    again = _contest(trial, clock, anew)
+    again = _contest(clock, loaded, "again")
     if again is None:
         return 0.0
     apart = abs(median(again) - median(_logs(us)))
-    return (1 + held.rule.minimum_effect) * exp(apart) - 1
+    return (1 + result.rule.minimum_effect) * exp(apart) - 1
 
 
-def _contest(trial: Trial, clock: Clock, begin: Anew) -> list[float] | None:
+def _contest(clock: Clock, loaded: LoadedCandidate, kind: Respawn) -> list[float] | None:
     """One more process against eager: logs of its time over eager's, by block; None: it comes to nothing."""
-    reference = trial.session.reference
-    watched = reference.watched
     try:
-        with begin() as (own, once), once.timed():
-            us = _hold(own, clock, once.process).samples.us
+        with loaded.respawn(kind) as other, other.timed():
+            us = _run_benchmark(other.trial, clock, other.process).samples.us
     except (*FAILURES, *UNHELD, MachineError, RefereeError):
         # What runs as a reference need not run as a candidate, nor find room or a process beside one.
         return None
-    finally:
-        reference.watched = watched
     return _logs(us)
 
 
@@ -165,14 +163,14 @@ def _beside_what(found: Suspect, load: Load | None) -> Suspect:
     if load is None or not load.busy:
         return found
     told = f"{found.evidence}. This machine was busy, which may be why: {load.words}. Judge it again on a quiet one"
-    return found.model_copy(update={"evidence": told})
+    return found.model_copy(update={"evidence": told, "load": load})
 
 
-def _hold_what_fits(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
+def _run_what_fits(trial: Trial, clock: Clock, process: ComputeProcess) -> Benchmarked:
     """The benchmark; a baseline for which the device has no memory is left out, and named as missing."""
     while True:
         try:
-            return _hold(trial, clock, process)
+            return _run_benchmark(trial, clock, process)
         except DeviceFullError as error:
             name = error.part.rpartition(" ")[2]
             if trial.session.prepared.get(name, "it is no baseline"):
@@ -180,7 +178,7 @@ def _hold_what_fits(trial: Trial, clock: Clock, process: CandidateProcess) -> Be
             baselines.leave_out(trial.session, name, error)
 
 
-def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
+def _run_benchmark(trial: Trial, clock: Clock, process: ComputeProcess) -> Benchmarked:
     session, policy, effort = trial.session, trial.policy, trial.effort
     fresh = fresh_inputs(session, policy)
     session.load_parameters(session.timed_parameters())
@@ -192,12 +190,16 @@ def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
     output_check = TimedOutputCheck(trial, session.reference, TimedResults(session))
     benchmark = _benchmark(output_check, clock, process, fresh, rule)
     try:
-        samples = _held(
+        samples = _repeat_if_clocks_disagree(
             trial, clock, benchmark, rule.most, policy.final_seconds if effort == "final" else policy.search_seconds
         )
         # Before anything else is started: what this does from here on is no part of the benchmark.
         load = benchmark.watch.load()
         waiting = _waiting_us(benchmark, fresh, samples.calls, output_check) if clock.on_device else {}
+        # On a slow machine there are fewer calls, and what is random is told by their number.
+        until = time.monotonic() + 2 * (policy.final_seconds if effort == "final" else policy.search_seconds)
+        while not output_check.results.enough and time.monotonic() < until:
+            benchmark.once_more(samples.calls)
         output_check.finish()
     finally:
         session.forget_parameters()
@@ -210,17 +212,26 @@ def _hold(trial: Trial, clock: Clock, process: CandidateProcess) -> Benchmarked:
 
 def fresh_inputs(session: Session, policy: Policy) -> FreshInputs:
     """Inputs and parameters of one benchmark, of kinds that suit the task."""
-    disabled = policy.disabled
     fresh = FreshInputs(session.stocks(), session.view, session.draw_at)
-    fresh.enabled = "fresh_inputs" not in disabled
-    fresh.parameters_stay = "random_parameters" in disabled or session.weights != "fresh"
+    fresh.enabled = policy.defences.fresh_inputs
+    fresh.parameters_stay = not policy.defences.random_parameters or session.weights != "fresh"
     fresh.bears_huge = any(case.distribution == HUGE.name for case in session.cases)
+    if not any(isinstance(rule, Statistical) for rule in session.task.comparators):
+        # Of random results all calls are compared together, and the large ones would count alone.
+        fresh.scales = tuple(SCALES[one.name] for one in session.borne if one.name in SCALES)
+    fresh.meant = [partial(_meant, session, one) for one in session.borne if one.of_meaning]
     session.fit = session.fit or fit_of(session, fresh)
     fresh.drawn, fresh.bears_challenge = session.fit.drawn, session.fit.challenge
     return fresh
 
 
-def _held(trial: Trial, clock: Clock, benchmark: PairedBenchmark, blocks: int, limit_s: float) -> Samples:
+def _meant(session: Session, distribution: InputDistribution, index: int, child: torch.Tensor) -> None:
+    session.change(distribution, index, child.clone(), child)
+
+
+def _repeat_if_clocks_disagree(
+    trial: Trial, clock: Clock, benchmark: PairedBenchmark, blocks: int, limit_s: float
+) -> Samples:
     """The benchmark.
 
     Held anew, twice at most, while its clocks are at odds: on a busy machine those of an honest kernel are.
@@ -255,21 +266,22 @@ def _rule(trial: Trial, clock: Clock, timed: Sequence[BaselineName]) -> Stopping
         confidence=policy.confidence,
         minimum_effect=policy.minimum_effect,
         precision=policy.final_precision if final else policy.search_precision,
-        least_us=clock.least_us.get(trial.tier, 0.0),
+        least_us=clock.least_us.get(trial.found.tier, 0.0),
         clear="goes on" if final else "stops",
     )
 
 
 def _benchmark(
-    output_check: TimedOutputCheck, clock: Clock, process: CandidateProcess, fresh: FreshInputs, rule: Stopping
+    output_check: TimedOutputCheck, clock: Clock, process: ComputeProcess, fresh: FreshInputs, rule: Stopping
 ) -> PairedBenchmark:
     trial, session, on_device = output_check.trial, output_check.trial.session, clock.on_device
 
     def put(calls: int, there: int, challenge: bool = False) -> Calls:
         """Fresh inputs for these calls, among as many as will lie there."""
         process.ready(calls)
-        output_check.results.challenged = challenge
         output_check.places = secrets.SystemRandom().sample(fresh.windows(there, challenge, process.take_ahead), calls)
+        meant = [one for one in session.borne if one.of_meaning]
+        output_check.results.made = AS_GIVEN if not challenge else REPLACED if fresh.by is None else meant[fresh.by]
         # Each timed call of the reference takes its own parameters.
         session.forget_parameters()
         return output_check.places
@@ -283,16 +295,16 @@ def _benchmark(
     return PairedBenchmark(
         arms=[
             *(Arm(n, session.reference, n, trusted=on_device, on_host=on_host) for n in rule.baselines),
-            Arm("candidate", process, trusted=trial.tier == 1),
+            Arm("candidate", process, trusted=trial.found.tier == 1),
         ],
         fresh=lambda calls: put(calls, calls),
         challenge=(lambda calls: put(calls, calls, challenge=True)) if fresh.enabled else None,
-        among=None if on_device or "one_by_one" in trial.policy.disabled else among,
+        among=among if trial.policy.defences.one_by_one and not on_device else None,
         after=output_check.look,
         # While the inputs still lie there: some comparators look at them.
         round_over=output_check.compare,
         most_calls=min(session.most_calls(), session.layout.spare, process.calls_at_once or MOST_CALLS, drawn_in_time),
-        inside=on_device or "outside_clock" in trial.policy.disabled,
+        inside=on_device or not trial.policy.defences.outside_clock,
         pace=clock.pace,
         settled=rule.enough,
         watch=clock.watch(),
@@ -304,8 +316,8 @@ def _on_host(trial: Trial, clock: Clock) -> bool:
     return clock.on_device and bool(trial.session.task.source.serial)
 
 
-def _versus(trial: Trial, clock: Clock, held: Benchmarked, name: BaselineName) -> Versus:
-    us, rule, effect_times = held.samples.us, held.rule, held.watch.effect_times
+def _versus(trial: Trial, clock: Clock, result: Benchmarked, name: BaselineName) -> Versus:
+    us, rule, effect_times = result.samples.us, result.rule, result.watch.effect_times
     if name == "eager" and _on_host(trial, clock):
         return baselines.over_serial(trial.session, trial.effort, us, rule, effect_times)
     if name in us:
@@ -313,24 +325,64 @@ def _versus(trial: Trial, clock: Clock, held: Benchmarked, name: BaselineName) -
     return baselines.through_eager(trial.session.known[name], name, us, rule, effect_times)
 
 
-def _timing(trial: Trial, clock: Clock, held: Benchmarked) -> Timing:
-    samples, on_device = held.samples, clock.on_device
+def _timing(trial: Trial, clock: Clock, result: Benchmarked) -> Timing:
+    samples, on_device = result.samples, clock.on_device
     arms = [
-        Side.model_validate({"name": n, "samples_us": tuple(v), "call_us": held.waiting_us.get(n)})
+        Side.model_validate({"name": n, "samples_us": tuple(v), "call_us": result.waiting_us.get(n)})
         for n, v in samples.us.items()
     ]
-    versus = [_versus(trial, clock, held, name) for name in held.names]
+    versus = [_versus(trial, clock, result, name) for name in result.names]
     return Timing(
         latency_us=float(torch.tensor(samples.us["candidate"], dtype=torch.float64).median()),
         arms=tuple(arms),
         versus=tuple(versus),
         calls_per_sample=samples.calls,
         clock="device" if on_device else "outside",
-        call_us=held.waiting_us.get("candidate"),
-        launch_overhead_us=held.overhead_us if on_device else None,
-        conditions=held.watch.conditions() if on_device else None,
-        load=held.load,
-        process_spread=held.rule.least_effect,
-        missing=held.missing,
+        call_us=result.waiting_us.get("candidate"),
+        launch_overhead_us=result.overhead_us if on_device else None,
+        conditions=result.watch.conditions() if on_device else None,
+        load=result.load,
+        process_spread=result.rule.least_effect,
+        missing=result.missing,
         final=trial.effort == "final",
     )
+
+
+TRIES = 2
+ROUND_S = 0.1
+"""How long the draws of one round may take: a sample has fewer calls then."""
+
+
+def fit_of(session: Session, fresh: FreshInputs) -> Fit:
+    """What fresh inputs leave every result of the reference finite: mixed ones, else drawn ones; challenges or none.
+
+    What traps a GPU beyond what was drawn is not tried: no process that trapped can be asked again.
+    """
+    if not fresh.enabled or not session.layout.spare:
+        return Fit(drawn=False, challenge=False)
+    if not ASSERTING.isdisjoint(node.op for node in session.task.graph.nodes):
+        return Fit(drawn=True, challenge=False)
+    fresh.drawn = not _finite(session, fresh, challenge=False)
+    return Fit(drawn=fresh.drawn, challenge=_finite(session, fresh, challenge=True))
+
+
+def affordable(session: Session) -> int:
+    """Calls whose inputs the task draws in the time of a round."""
+    begin = time.perf_counter()
+    session.draw_at(tuple(session.layout.place(spec, 0) for spec in session.inputs))
+    return max(1, int(ROUND_S / (time.perf_counter() - begin)))
+
+
+def _finite(session: Session, fresh: FreshInputs, challenge: bool) -> bool:
+    for _ in range(TRIES):
+        (offsets,) = fresh.windows(1, challenge)
+        session.forget_parameters()
+        try:
+            found = session.results("eager", offsets)
+        except ReferenceRaisedError:
+            return False
+        finally:
+            session.forget_parameters()
+        if session.broken(found):
+            return False
+    return True

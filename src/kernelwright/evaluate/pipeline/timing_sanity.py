@@ -3,9 +3,9 @@
 import os
 from statistics import median
 
-from kernelwright.evaluate.backends.clock import Clock
+from kernelwright.evaluate.backends.backend import Clock
 from kernelwright.evaluate.languages.table import BUILDERS
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
+from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
 from kernelwright.evaluate.session.trial import Trial
 from kernelwright.evaluate.timing.clock import Samples
 from kernelwright.evaluate.timing.load import taken_since
@@ -37,17 +37,15 @@ def _roofline(trial: Trial, clock: Clock, latency_us: float, again: bool = False
     )
 
 
-def placed(
-    trial: Trial, clock: Clock, process: CandidateProcess, samples: Samples, timing: Timing
-) -> Roofline | Suspect:
+def placed(trial: Trial, clock: Clock, process: ComputeProcess, samples: Samples, timing: Timing) -> Roofline | Suspect:
     """Where it stands between floor and ceiling, or why its time cannot be believed."""
-    disabled = trial.policy.disabled
+    defences = trial.policy.defences
     roofline = _roofline(trial, clock, timing.latency_us)
     for _ in range(2):
         if timing.latency_us < roofline.floor_us:
             roofline = _roofline(trial, clock, timing.latency_us, again=True)
-    found = None if "floor" in disabled else _below_floor(roofline, timing.latency_us)
-    if clock.cpu_time_tells and "whole_cost" not in disabled:
+    found = _below_floor(roofline, timing.latency_us) if defences.floor else None
+    if clock.cpu_time_tells and defences.whole_cost:
         found = found or _hidden_work(trial, process, samples)
     return found or doubted(trial, samples) or roofline
 
@@ -55,7 +53,7 @@ def placed(
 def doubted(trial: Trial, samples: Samples) -> Suspect | None:
     """Whether one clock says something else than another of the same benchmark."""
     # The launcher's clock is the referee's own.
-    if trial.tier == 1 or "outside_clock" in trial.policy.disabled:
+    if trial.found.tier == 1 or not trial.policy.defences.outside_clock:
         return batched(samples)
     return batched(samples) or clock_disagrees(samples, copies=BUILDERS[trial.candidate.language].MODULE)
 
@@ -69,8 +67,8 @@ def _below_floor(roofline: Roofline, latency_us: float) -> Suspect | None:
     return Suspect(because="below_floor", evidence=evidence)
 
 
-def _hidden_work(trial: Trial, process: CandidateProcess, samples: Samples) -> Suspect | None:
-    spent, told = (process.child.cpu_ns - process.before_ns) / 1e9, samples.cpu_us["candidate"] * process.calls / 1e6
+def _hidden_work(trial: Trial, process: ComputeProcess, samples: Samples) -> Suspect | None:
+    spent, told = process.computing_ns / 1e9, samples.cpu_us["candidate"] * process.calls / 1e6
     if spent <= AMORTISED * told + FREE_CPU_S + _spun(trial):
         return None
     evidence = (

@@ -7,13 +7,13 @@ a prompt shows. No verdict rests on it: each candidate is timed beside its basel
 from collections.abc import Sequence
 from statistics import median, quantiles
 
-from kernelwright.evaluate.backends.clock import Clock
+from kernelwright.evaluate.backends.backend import Clock
 from kernelwright.evaluate.pipeline import baselines
-from kernelwright.evaluate.pipeline.suitable import affordable
-from kernelwright.evaluate.pipeline.timing import fresh_inputs
-from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError, ReferenceRaisedError
+from kernelwright.evaluate.pipeline.timing import affordable, fresh_inputs
+from kernelwright.evaluate.sandbox.compute_process import MOST_CALLS
+from kernelwright.evaluate.sandbox.process import DeviceFullError, ReferenceRaisedError
 from kernelwright.evaluate.session.session import Session
-from kernelwright.evaluate.timing.clock import MOST_CALLS, Arm, Calls, PairedBenchmark
+from kernelwright.evaluate.timing.clock import Arm, Calls, PairedBenchmark
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs
 from kernelwright.records.measure import BLURRED, BaselineName, CaseError, Yardstick
 

@@ -1,1 +1,1 @@
-"""The profile stage: the clock, ratios with intervals, ceilings and floors."""
+"""The profile stage: a call's launches, counters from Nsight Compute, and the loops' assembly."""

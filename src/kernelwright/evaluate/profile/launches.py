@@ -180,7 +180,7 @@ def _fields(values: Mapping[str, float | None]) -> dict[str, object]:
 
 
 def seen_in(activities: Sequence[Activity]) -> list[Seen]:
-    """Launches as the child tells of them (`entrypoints/profiled.py`): what the driver recorded, which needs no privilege.
+    """Launches as the child tells of them (`tools/profiled.py`): what the driver recorded, which needs no privilege.
 
     They come from a process that may run untrusted code, so they are checked before they are believed.
     """

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Generic
 
 from kernelwright.errors import RefereeError
-from kernelwright.evaluate.sandbox import kernel, strays, wire
+from kernelwright.evaluate.sandbox import kernel, wire
 from kernelwright.evaluate.sandbox.messages.base import Answer, Command, Question, R, UnreadableError, read_answer
 from kernelwright.evaluate.sandbox.messages.entrypoints import ENTRYPOINTS, Status
 
@@ -89,6 +89,8 @@ class Child:
     """Parts of its confinement that the host denied, by their names in `jail.LOST`."""
     alone: bool = True
     """Whether it has a process namespace, which ends with it."""
+    patience: float = 1.0
+    """How many times a limit may pass while other work keeps it from running, which the limit does not count."""
     serial: int = 0
     """Of the last question: secret until it is put, so that no answer can be prepared."""
     cpu_ns: int = 0
@@ -126,7 +128,7 @@ class Child:
             self._signal(signal.SIGCONT)
             data = meanwhile(self.control) if meanwhile else None
             if data is None:
-                data, _ = wire.packet(self.control)
+                data = self._answer(limit_s)
             if freeze:
                 self._freeze()
             outside = time.perf_counter_ns() - start
@@ -142,6 +144,23 @@ class Child:
             return Response(read_answer(data, command), outside, self.cpu_ns - before)
         except UnreadableError as error:
             raise self._babbled(error) from None
+
+    def _answer(self, limit_s: float) -> bytes:
+        """The answer's packet; while others have the processors, the limit waits.
+
+        Raises:
+            TimeoutError: it has had its time.
+        """
+        began, held = time.monotonic(), kernel.waited_s(self.pid)
+        while True:
+            try:
+                return wire.packet(self.control)[0]
+            except TimeoutError:
+                passed = time.monotonic() - began
+                left = limit_s - (passed - (kernel.waited_s(self.pid) - held))
+                if left <= 0 or passed >= self.patience * limit_s:
+                    raise
+                self.control.settimeout(left + kernel.PAUSE_S)
 
     def tail(self, limit: int = 8000) -> str:
         """The end of what it printed."""
@@ -163,12 +182,12 @@ class Child:
         """End it and have its keeper, which is gone last, end what it began."""
         self._signal(signal.SIGKILL)
         last = time.monotonic() + DYING_S
-        while strays.is_alive(self.group) and time.monotonic() < last:
-            time.sleep(strays.PAUSE_S)
+        while kernel.is_alive(self.group) and time.monotonic() < last:
+            time.sleep(kernel.PAUSE_S)
 
     def has_strays(self) -> bool:
         """Whether there is a process besides it that it has begun, however far it has gone."""
-        return any(pid != self.pid for pid in strays.below(self.group))
+        return any(pid != self.pid for pid in kernel.descendants(self.group))
 
     def close(self) -> None:
         """Kill it, wait until it is gone, and free what it held. Safe to call twice.

@@ -55,7 +55,8 @@ def private(directory: str, size: int, trees: Iterable[str]) -> None:
         OSError: the host denies mounts.
     """
     kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
-    for closed, inside in _closed(trees).items():
+    # The directory itself may lie below one that only the referee may enter, as private folders for temporary files do.
+    for closed, inside in _closed([*trees, directory]).items():
         _cover(closed, inside)
     kernel.mount("tmpfs", directory, "tmpfs", _TMPFS, f"size={size},mode=0777")
     # A fresh /proc hides the host's processes; a container may deny it, which loses nothing that Landlock and the
@@ -208,7 +209,7 @@ def _limit(jail: Jail) -> None:
 
 def _become_nobody(root: bool, user: int) -> bool:
     # Without a mount namespace of its own, an interpreter in a closed home would be out of nobody's reach.
-    if not root or not all(reachable(t) for t in system_trees()):
+    if not root or not all(reachable(t) for t in (*system_trees(), str(Path.cwd()))):
         return False
     try:
         os.setgroups([])

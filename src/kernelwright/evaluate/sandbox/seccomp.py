@@ -3,7 +3,9 @@
 Two lists: what no untrusted code needs (tracing, mounts, kernel modules, io_uring, memory outside its limit), and, unless
 the child may start programs, everything that makes a process. Threads stay allowed. Nobody gets a namespace of its own, in
 which it would be root, nor a child that is another's (`clone` with `_FOREIGN`). `clone3`, whose flags a filter cannot see,
-answers ENOSYS so that libc falls back to `clone`. x86-64 only: elsewhere `install` raises OSError.
+answers ENOSYS so that libc falls back to `clone`. Sockets are of families alone that namespaces keep apart: not of vsock,
+which reaches the host of a virtual machine, nor of the kernel's own interfaces. x86-64 only: elsewhere `install` raises
+OSError.
 """
 
 import ctypes
@@ -26,6 +28,8 @@ _FOREIGN = (
 _X32 = 0x40000000
 """Second numbers of every call, for the x32 ABI, which some kernels still have."""
 
+SOCKET, FAMILIES = 41, (1, 2, 10)
+"""AF_UNIX, AF_INET and AF_INET6."""
 CLONE, FORK, VFORK, EXECVE, EXECVEAT, CLONE3, UNSHARE = 56, 57, 58, 59, 322, 435, 272
 _NEVER = {
     "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "unshare": UNSHARE, "setns": 308,
@@ -48,7 +52,7 @@ def install(may_execute: bool) -> None:
 
 
 def program(denied: Iterable[int], processes: bool) -> bytes:
-    """The filter: EPERM for each call in `denied`, `clone` with `_FOREIGN`, and process-making `clone` unless `processes`."""
+    """The filter: EPERM for what is in `denied`, other sockets, `clone` with `_FOREIGN`, and without `processes` new ones."""
     code = [
         (_LOAD, 0, 0, _OFFSET_ARCH),
         (_JUMP_EQUAL, 1, 0, _ARCH_X86_64),
@@ -60,6 +64,13 @@ def program(denied: Iterable[int], processes: bool) -> bytes:
     for number in denied:
         code += [(_JUMP_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | errno.EPERM)]
     code += [(_JUMP_EQUAL, 0, 1, CLONE3), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
+    code += [
+        (_JUMP_EQUAL, 0, len(FAMILIES) + 3, SOCKET),
+        (_LOAD, 0, 0, _OFFSET_FIRST_ARGUMENT),
+        *((_JUMP_EQUAL, len(FAMILIES) - n, 0, family) for n, family in enumerate(FAMILIES)),
+        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
     # Last: the flags take the place of the call's number.
     code += [
         (_JUMP_EQUAL, 1, 0, CLONE),

@@ -1,8 +1,8 @@
 """The grader's handle on the warm parent, which forks its single-use children with their environment and user."""
 
+import contextlib
 import os
 import secrets
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from kernelwright.errors import MachineError, RefereeError
 from kernelwright.evaluate.sandbox import wire
-from kernelwright.evaluate.sandbox.child import Child, ChildGoneError, ChildSlowError, ChildUnreadyError
+from kernelwright.evaluate.sandbox.child import DYING_S, Child, ChildGoneError, ChildSlowError, ChildUnreadyError
 from kernelwright.evaluate.sandbox.jail import NOBODY, SEEN, Jail
 from kernelwright.evaluate.sandbox.messages.calls import Open
 from kernelwright.evaluate.sandbox.messages.entrypoints import Birth, Born, Confined, Warmed
 from kernelwright.execution import job
+from kernelwright.execution.folder import TempFolder
 
 if TYPE_CHECKING:
     import socket
@@ -48,9 +49,8 @@ class Warm:
     def __init__(self, modules: Sequence[str] = (), environment: dict[str, str] | None = None) -> None:
         self._modules = modules
         self._environment = environment or {}
-        self._base = Path(tempfile.mkdtemp(prefix="kernelwright-"))
-        # Children run as nobody and must be able to pass through.
-        self._base.chmod(0o711)
+        self._folder = TempFolder()
+        self._base = self._folder.path
         self._process: subprocess.Popen[bytes] | None = None
         self._beginning: socket.socket | None = None
         self._socket: socket.socket | None = None
@@ -141,9 +141,12 @@ class Warm:
             if end is not None:
                 end.close()
         if self._process is not None:
+            # It ends and reaps its own children first. One that has not begun to listen cannot hear.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.communicate(timeout=DYING_S if self._socket is not None else 0)
             self._process.kill()
             self._process.communicate()
-        shutil.rmtree(self._base, ignore_errors=True)
+        self._folder.remove()
 
     def __enter__(self) -> "Warm":
         self.start()

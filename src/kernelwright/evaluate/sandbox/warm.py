@@ -12,26 +12,9 @@ import socket
 import sys
 import traceback
 
-from kernelwright.evaluate.sandbox import kernel, strays, wire
+from kernelwright.evaluate.sandbox import kernel, wire
 from kernelwright.evaluate.sandbox.jail import enter, leave_namespaces
-from kernelwright.evaluate.sandbox.messages.entrypoints import Birth, Born, Confined, Status, Warmed
-
-MODULES = {
-    "reference": "kernelwright.evaluate.entrypoints.reference",
-    "cpp": "kernelwright.evaluate.entrypoints.cpp",
-    "module": "kernelwright.evaluate.entrypoints.module",
-    "cross": "kernelwright.evaluate.entrypoints.cross",
-    "interpreted": "kernelwright.evaluate.entrypoints.interpreted",
-    "launcher": "kernelwright.evaluate.entrypoints.launcher",
-    "cuda": "kernelwright.evaluate.entrypoints.cuda",
-    "reference_cuda": "kernelwright.evaluate.entrypoints.reference_cuda",
-    "tool": "kernelwright.evaluate.entrypoints.tool",
-    "profiled": "kernelwright.evaluate.entrypoints.profiled",
-    "nvrtc": "kernelwright.evaluate.entrypoints.nvrtc",
-    "extension": "kernelwright.evaluate.entrypoints.extension",
-    "lowering": "kernelwright.evaluate.entrypoints.lowering",
-}
-"""Which module serves a child of each kind; it has `serve(control)`."""
+from kernelwright.evaluate.sandbox.messages.entrypoints import MODULES, Birth, Born, Confined, Status, Warmed
 
 SLOW = ("torch", "numpy")
 
@@ -42,13 +25,16 @@ def main() -> None:
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     for name in (*SLOW, *sys.argv[2:]):
         importlib.import_module(name)
+    # What a keeper that was killed leaves comes here, and the kernel reaps it: above may be nobody who does.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     wire.send(grader, Warmed(pid=os.getpid()))
     while True:
         try:
             data, descriptors = wire.packet(grader, 3)
         except EOFError:
+            kernel.end_descendants()
             return
         if os.fork() == 0:
             grader.close()
@@ -77,7 +63,7 @@ def _keep(birth: Birth, descriptors: list[int]) -> None:
         # The kernel tells of a stop when the last thread has stopped.
         _, code = os.waitpid(child, os.WUNTRACED)
         if not (isolated or os.WIFSTOPPED(code)):
-            strays.end_all()
+            kernel.end_descendants()
         wire.send(report, Status(code=code))
         if not os.WIFSTOPPED(code):
             os._exit(0)

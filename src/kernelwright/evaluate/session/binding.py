@@ -8,8 +8,7 @@ candidate that has no place for one that the result depends on is refused.
 
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
 from kernelwright.evaluate.triton.binding import level, unbound
-from kernelwright.records.binding import Binding
-from kernelwright.records.evaluation import BuildFailed, Refused
+from kernelwright.records.evaluation import Binding, BuildFailed, Refused
 from kernelwright.records.graph import OpGraph, Ref
 
 
@@ -20,7 +19,7 @@ def bound(trial: Trial, told: Binding) -> None:
         OutcomeReached: it cannot be judged with the parameters that it holds.
     """
     session = trial.session
-    trial.binding = told
+    trial.found.binding = told
     read = read_by(session.task.graph)
     needed = [name for name in told.left if name in read]
     if not needed or told.by_method:
@@ -54,7 +53,7 @@ def read_by(graph: OpGraph) -> set[str]:
 
 def may_be_weaker(trial: Trial) -> bool:
     """Whether what was found may be due to parameters that the candidate could not be given, and may be judged without."""
-    told = trial.binding
+    told = trial.found.binding
     if told is None or trial.weights == "construction" or trial.policy.unmatched != "construction":
         return False
     if told.left and not told.by_method:

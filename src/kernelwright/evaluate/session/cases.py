@@ -19,7 +19,7 @@ class OriginalTask:
     task: Task
     """The task as it was handed in; `Session.task` is smaller where an interpreter must run it."""
     init: str | None
-    """The constructor's arguments as Python text, for candidates that are modules themselves."""
+    """The constructor's arguments as Python text, for candidates that are modules themselves; of `Session.task`."""
     reduction: str
     """How much smaller, in words; empty at full size."""
     spread: tuple[float, ...] = ()
@@ -30,10 +30,15 @@ class OriginalTask:
     """A row of the result depends on that row of the inputs alone, so that fp64 can go in slices."""
     tied: Mapping[str, str] = field(default_factory=dict)
     """Parameters that are others under a second name: to the first."""
+    infinite: tuple[int, ...] = ()
+    """Outputs that are infinite somewhere on the task's own inputs, and may be."""
+    full_init: str | None = None
+    """The same at full size, where that is another one."""
 
-    def init_source(self) -> str:
+    def init_source(self, full: bool = False) -> str:
         """A file with nothing of the task but its `get_init_inputs`: a candidate's process may not see the reference."""
-        return f"def get_init_inputs():\n    return {self.init or '[]'}\n"
+        given = (full and self.full_init) or self.init or "[]"
+        return f"def get_init_inputs():\n    return {given}\n"
 
 
 @dataclass(frozen=True)

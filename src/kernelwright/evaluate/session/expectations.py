@@ -13,9 +13,8 @@ from typing import Protocol
 
 import torch
 
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
-from kernelwright.evaluate.sandbox.messages.calls import Prepare
-from kernelwright.evaluate.session import nudge
+from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
+from kernelwright.evaluate.sandbox.messages.calls import SINGLE, Prepare
 from kernelwright.evaluate.session.seeds import Seeds
 from kernelwright.evaluate.verify import compare, exact, finer, places, statistical
 from kernelwright.evaluate.verify.compare import Expectation, Expected
@@ -28,8 +27,12 @@ from kernelwright.records.task import Task
 from kernelwright.records.tensor import EPSILON, TensorSpec
 
 Offsets = tuple[int, ...]
+LOOSE = 0.05
+"""What values may err where nothing is calibrated."""
 UNTRIED = 1e-4
 """Share of an integer output that is taken to lie on an edge where there is no memory to try it."""
+TRIED = 2
+"""Times that arithmetic errs by chance, to see which share lies on an edge."""
 PRECISE, PLAIN = "watch fp64", "watch"
 """Variants of the reference that give back inner values."""
 
@@ -41,10 +44,15 @@ class CaseContext(Protocol):
     inputs: tuple[TensorSpec, ...]
     tensors: tuple[TensorSpec, ...]
     base_error: list[float]
-    reference: CandidateProcess
+    reference: ComputeProcess
     seeds: Seeds
     watching: set[str]
     """Variants of the reference that are ready to give back inner values."""
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether no more may be off than rounding moves; else nearly anything may."""
+        ...
 
     def allowed(self, output: int, reference_error: float, in_turn: int = 0) -> float:
         """What a candidate may err on an output that rounding decides."""
@@ -130,10 +138,11 @@ def observe(session: CaseContext, output: int, offsets: Offsets, wanted: torch.T
             again = partial(_picked_again, session, rule, offsets)
             return Seen(wanted, error, picked=(lambda: picked) if session.affords_copies else again)
     if steps(session, output):
-        return Seen(eager, max(exact.share_off(eager, wanted), _on_an_edge(session, output, offsets, eager)))
+        return Seen(eager, max(exact.share_off(eager, wanted), _on_an_edge(session, output, offsets, wanted)))
     scale = compare.scale_of(wanted)
-    error = compare.largest_error(eager, wanted, scale)
-    return Seen(wanted, error, scale, finer.figures(eager, wanted, scale, session.lines(output)))
+    mine, right = compare.beside_infinities(eager, wanted)
+    error = compare.largest_error(mine, right, scale)
+    return Seen(wanted, error, scale, finer.figures(mine, right, scale, session.lines(output)))
 
 
 def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expectation:
@@ -153,8 +162,7 @@ def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expe
             allowed = _of_picked(session, output, seen) if rule.of not in _names(session) else 0.0
             return exact.Tied(seen.value, seen.picked, rule, seen.error, allowed)
     if steps(session, output):
-        k = _times(session, output)
-        return exact.Stepped(seen.value, seen.error, k * max(session.base_error[output], seen.error), k=k)
+        return _stepped(session, output, seen)
     spec = session.task.workload.outputs[output]
     equal = (bitwise and seen.error == 0.0) or not spec.floating or spec.stepped
     allowed = 0.0 if equal else session.allowed(output, seen.error, _in_turn(session, output, seen))
@@ -216,22 +224,32 @@ def _watched(session: CaseContext, node: str, variant: str, offsets: Offsets) ->
 def _in_turn(session: CaseContext, output: int, seen: Seen) -> int:
     """Terms that an accumulator may round the same way, for they are alike or vanish beside one; 0: as often up as down.
 
-    Beside one huge element those of its whole lane vanish. That is asked of checked calls alone: what a timed call leaves
-    out must show, whatever was put among its inputs.
+    Beside one huge element those of its whole lane vanish, and where terms are in order its partial sums are far larger than
+    what is left of them. That is asked of checked calls alone: what a timed call leaves out must show, whatever was put among
+    its inputs.
     """
-    if seen.distribution == HUGE:
+    if seen.distribution is not None and (seen.distribution == HUGE or seen.distribution.of_meaning):
         return compare.lane(session.reduction(output))
     replaced = seen.distribution is not None and seen.distribution.replaces
-    return compare.ONE_BY_ONE if replaced or compare.adds_exponentials(session.task.graph, output) else 0
+    if replaced:
+        return compare.ONE_BY_ONE
+    return compare.walk(session.reduction(output)) if compare.adds_exponentials(session.task.graph, output) else 0
+
+
+def _stepped(session: CaseContext, output: int, seen: Seen) -> exact.Stepped:
+    if not session.calibrated:
+        return exact.Stepped(seen.value, 1.0, 1.0, k=1.0)
+    k = _times(session, output)
+    return exact.Stepped(seen.value, seen.error, k * max(session.base_error[output], seen.error), k=k)
 
 
 def _of_picked(session: CaseContext, output: int, seen: Seen) -> float:
-    floats = [t.dtype for t in session.tensors if t.floating and not t.stepped]
-    precision = max(floats, key=lambda d: EPSILON[d], default="float32")
-    spec = TensorSpec(name="", shape=(), dtype=precision)
-    # Each of two values that are compared errs.
+    if not session.calibrated:
+        return LOOSE
+    # Each of two values that are compared errs as eager's do, by their own rounding where they are coarse, or as sums do.
+    spec = TensorSpec(name="", shape=(), dtype="float32")
     floor = compare.floor(spec, session.reduction(output), session.scan(output), _in_turn(session, output, seen))
-    return 4 * max(seen.error, session.base_error[output]) + floor
+    return 2 * max(seen.error, session.base_error[output]) + floor
 
 
 def _times(session: CaseContext, output: int) -> float:
@@ -239,29 +257,18 @@ def _times(session: CaseContext, output: int) -> float:
     return comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
 
 
-def _on_an_edge(session: CaseContext, output: int, offsets: Offsets, eager: torch.Tensor) -> float:
-    """Share of a stepped output that lies on an edge: where eager's changes with an ulp of its inputs.
+def _on_an_edge(session: CaseContext, output: int, offsets: Offsets, wanted: torch.Tensor) -> float:
+    """Share of a stepped output that lies on an edge: where fp64's changes by what single precision errs.
 
     A float of eight bits has edges an ulp of its own apart. Its sums are kept in single precision, whose roundings move it
-    over one of them in so large a share, whatever its inputs are. An ulp of half precision is no such rounding, and tells of
-    edges only where whole numbers lie on them.
+    over one of them in so large a share, whatever its inputs are.
     """
     own = EPSILON.get(session.task.workload.outputs[output].dtype, float("inf"))
     share = 4 * EPSILON["float32"] * log2(2 * session.reduction(output)) / own
     if not session.affords_copies:
         return max(UNTRIED, share)
-    if own < float("inf") and not _precise_or_whole(session, offsets):
-        return share
-    return max(share, exact.share_off(nudge.moved(session, "eager", offsets)[output], eager))
-
-
-def _precise_or_whole(session: CaseContext, offsets: Offsets) -> bool:
-    halves = [
-        session.view(i, offsets[i])
-        for i, spec in enumerate(session.inputs)
-        if spec.floating and not spec.stepped and EPSILON[spec.dtype] > EPSILON["float32"]
-    ]
-    return all(bool((values == values.round()).all()) for values in halves)
+    tried = [session.results(SINGLE, offsets)[output] for _ in range(TRIED)]
+    return max(share, *(exact.share_off(one, wanted) for one in tried))
 
 
 def _sample(session: CaseContext, output: int, offsets: Offsets, rule: Statistical) -> statistical.Draws:

@@ -7,7 +7,7 @@ no part.
 from collections.abc import Iterable
 
 from kernelwright.errors import TaskError
-from kernelwright.evaluate.languages.artifact import Program
+from kernelwright.evaluate.languages.builder import Program
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Refused
 from kernelwright.records.measure import BuildFacts, KernelFacts

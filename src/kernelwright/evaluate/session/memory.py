@@ -1,15 +1,68 @@
 """What a session needs of the memory that its inputs lie in, and what that memory needs of the session."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 
 from kernelwright.evaluate.session.cases import Case
-from kernelwright.evaluate.session.layout import Layout
 from kernelwright.evaluate.session.seeds import Seeds
 from kernelwright.evaluate.verify.distributions import InputDistribution
 from kernelwright.records.tensor import TensorSpec
+
+LINE = 64
+"""Alignment of a place in bytes."""
+SETS = 2
+"""Sets of parameters that stay: as they were initialised, and randomised."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Byte offsets into the segments of inputs and of parameters."""
+
+    kept: int
+    """Draws that stay."""
+    spare: int
+    """Places for fresh inputs and parameters, one for each call of a sample."""
+    distributions: int
+    """Places for inputs of input distributions."""
+    shared: bool = False
+    """These have none of their own: they lie where the first fresh inputs will."""
+
+    def draw(self, spec: TensorSpec, number: int) -> int:
+        """Where a draw begins."""
+        return number * spec.nbytes
+
+    def place(self, spec: TensorSpec, number: int) -> int:
+        """Where a spare place of an input begins."""
+        return line(self.kept * spec.nbytes) + number * line(spec.nbytes)
+
+    def distribution(self, spec: TensorSpec, number: int) -> int:
+        """Where the inputs of an input distribution begin; there is room for a shift by some elements."""
+        if self.shared:
+            return self.place(spec, 0)
+        return self.place(spec, self.spare) + number * (line(spec.nbytes) + LINE)
+
+    def parameter(self, spec: TensorSpec, number: int) -> int:
+        """Where a set of parameters begins: those that stay come first, then the spare ones."""
+        return number * line(spec.nbytes)
+
+    def input_bytes(self, spec: TensorSpec) -> int:
+        """Size of an input's segment."""
+        if self.shared:
+            return self.place(spec, self.spare) + LINE
+        return self.distribution(spec, self.distributions)
+
+    def parameter_bytes(self, spec: TensorSpec) -> int:
+        """Size of a parameter's segment."""
+        return self.parameter(spec, SETS + self.spare)
+
+
+def line(size: int) -> int:
+    """The next multiple of LINE."""
+    return -(-size // LINE) * LINE
+
 
 Shared = tuple[Sequence[int], Sequence[int]]
 """Where segments start, or their sizes on a device; and descriptors."""
@@ -75,7 +128,7 @@ class Memory(Protocol):
         """All cases will be made anew."""
         ...
 
-    def place_regime(
+    def place_distribution(
         self, fill: "Fill", slot: int, distribution: InputDistribution, drawn: Sequence[torch.Tensor]
     ) -> list[int]:
         """Make an input distribution's inputs of drawn ones.

@@ -4,64 +4,73 @@ Seeds are secret, and drawn again for every session and for every final. Expecte
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import torch
 
 from kernelwright.evaluate import pieces
-from kernelwright.evaluate.sandbox.candidate_process import (
-    CandidateProcess,
-    ChildRaisedError,
-    DeviceFullError,
-    ReferenceRaisedError,
-)
+from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
 from kernelwright.evaluate.sandbox.messages.calls import Prepare, TakeParameters
+from kernelwright.evaluate.sandbox.process import ChildRaisedError, DeviceFullError, ReferenceRaisedError
 from kernelwright.evaluate.session import expectations
-from kernelwright.evaluate.session.averages import coarse_averages
 from kernelwright.evaluate.session.cases import NO_ROOM, Case, Fit, Observed, OriginalTask
-from kernelwright.evaluate.session.layout import SETS
-from kernelwright.evaluate.session.memory import Memory, Shared
+from kernelwright.evaluate.session.memory import SETS, Memory, Shared
 from kernelwright.evaluate.session.seeds import SEED_BITS, Seeds
+from kernelwright.evaluate.session.subsample_check import coarse_averages
 from kernelwright.evaluate.timing.input_synthesis import Stock
-from kernelwright.evaluate.timing.structure import learnt
+from kernelwright.evaluate.timing.structure import NONE, Structure, learnt, restored
 from kernelwright.evaluate.triton.binding import level
 from kernelwright.evaluate.verify import compare, distributions, finer
 from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.evaluate.verify.distributions import AS_GIVEN, InputDistribution
 from kernelwright.evaluate.verify.finer import Finer, Lines
+from kernelwright.evaluate.verify.meaning import Given
 from kernelwright.records.comparator import Calibrated
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
 if TYPE_CHECKING:
-    from kernelwright.records.binding import Weights
+    from kernelwright.records.evaluation import Weights
     from kernelwright.records.measure import BaselineName, Ratio
 
 
 MOST_PARENTS, PARENT_BYTES = 3, 1 << 30
 """Secret draws that timed inputs are mixed of, and how much they take together; one in any case."""
+AGREES = 2.0**-8
+"""What eager may err on inputs that follow from what they mean, or sixteen times what it errs on drawn ones: where it errs by
+more, nobody knows what is right."""
+
+WEAKER = "positions count as numbers, no bound of its time follows from arithmetic, and nothing is asked to be exact"
+"""What the referee cannot do where it does not know what a reference computes."""
 Shown = tuple[float, Finer]
 """How far eager is from the truth in one output of one draw."""
+
+
+Size = Literal["full", "least"]
+"""Of the task before an interpreter, where the usual one tells nothing of a kernel."""
 
 
 class Session:
     """Everything about one task that is computed once and used for every candidate."""
 
     def __init__(
-        self, original: OriginalTask, task: Task, reference: CandidateProcess, policy: Policy, memory: Memory
+        self, original: OriginalTask, task: Task, reference: ComputeProcess, policy: Policy, memory: Memory
     ) -> None:
         self.task, self.reference, self.policy, self.original = task, reference, policy, original
         self.memory, self.layout, self.closed, self._placed = memory, memory.layout, False, False
         self.inputs, self.parameters = task.workload.tensors, task.workload.parameters
         self.tensors = (*self.inputs, *self.parameters)
-        self.distributions = admitted_regimes(task, policy)
-        self.reference.ask(Prepare(variant="fp64", sliced=memory.sliced))
+        self.distributions = admitted_distributions(task, policy)
         self.cases: list[Case] = []
         self.dropped: list[str] = []
+        self.others: Callable[[Size], Session | None] = lambda _: None
+        """The same task at another size; None where there is none, or none that can be borne."""
+        self.closes: Callable[[], None] = lambda: None
+        """Closes those that were opened."""
         self.weights: Weights = policy.weights
         """Which parameters the cases and the timed calls have."""
         self._loaded: tuple[int, ...] = ()
@@ -77,15 +86,23 @@ class Session:
         self.process_spread: float | None = None  # of eager's program, once that was looked at
         self.serial_us: dict[Effort, Ratio] = {}
         """What serial code takes on the host of a device, from the first benchmark of each effort."""
-        self.refresh()
+        try:
+            self.reference.ask(Prepare(variant="fp64", sliced=memory.sliced))
+            self.refresh()
+        except BaseException:
+            # Nobody else knows of it.
+            memory.close()
+            raise
 
     def refresh(self, replayed: Sequence[int] = ()) -> None:
         """Draw everything anew from fresh secret seeds, or from a receipt's, and compute what is expected."""
-        self.seeds = Seeds(replayed, "secret_seeds" not in self.policy.disabled)
+        self.seeds = Seeds(replayed, self.policy.defences.secret_seeds)
         self.memory.forget()
         self._generator = torch.Generator(self.memory.device).manual_seed(self.seeds.new())
         self._place_parameters()
         self.memory.settle()
+        self.borne: tuple[InputDistribution, ...] = ()
+        """Which input distributions the reference bears, in the form in which it does."""
         self.cases, self.dropped = [], [f"for lack of memory: {told}" for told in self.memory.weaker]
         self._recomputed = None
         # Seeds that there is no memory to keep still calibrate; each is drawn where the first kept draw will be.
@@ -95,16 +112,34 @@ class Session:
         self.structures = [learnt(_stacked(column, spec), spec) for spec, column in columns]
         """What the draws of each input have in common."""
         given = [self._light(self._observe(AS_GIVEN, self._given(i))) for i in range(self.layout.kept)]
+        self.unfit = "" if any(not one.fault for one in given) else given[0].fault
         self._calibrate(others, given)
         self._admit_cases(given)
         for slot, distribution in enumerate(self.distributions):
             try:
-                made = self.memory.place_regime(self, slot, distribution, drawn[slot % self.layout.kept])
-                self._admit_cases([self._light(self._observe(distribution, (*made, *self.timed_parameters())))])
+                self._admit_cases([self._light(self._tried(slot, distribution, drawn[slot % self.layout.kept]))])
             except (torch.OutOfMemoryError, DeviceFullError):
                 self.memory.trim()
                 self.dropped.append(f"{distribution.name}: {NO_ROOM}")
         self.memory.trim()
+
+    def _tried(self, slot: int, distribution: InputDistribution, drawn: Sequence[torch.Tensor]) -> Observed:
+        """What the reference says of an input distribution, or of a weaker one where it does not bear it."""
+        made = self.memory.place_distribution(self, slot, distribution, drawn)
+        found = self._observe(distribution, (*made, *self.timed_parameters()))
+        if distribution.of_meaning and not found.fault:
+            worst = max((s.error / max(AGREES, 16 * b) for s, b in zip(found.outputs, self.base_error, strict=True)))
+            found = replace(found, fault="" if worst <= 1 else "the eager reference itself is far from fp64")
+        if found.fault and distribution.weaker:
+            return self._tried(slot, distribution.weaker, drawn)
+        self.borne += () if found.fault else (distribution,)
+        return found
+
+    @property
+    def without_graph(self) -> tuple[str, ...]:
+        """What is weaker where nobody knows what the reference computes; nothing where its graph is known."""
+        why = self.original.task.graph.untraced
+        return (f"judged without a graph ({why}): {WEAKER}",) if why else ()
 
     def present(self, case: Case) -> Case:
         """The case with its inputs in place."""
@@ -115,11 +150,16 @@ class Session:
         """Calls that one sample may hold."""
         return self.memory.most_calls()
 
+    @property
+    def calibrated(self) -> bool:
+        """See `CaseContext.calibrated`."""
+        return self.policy.defences.calibrated
+
     def allowed(self, output: int, reference_error: float, in_turn: int = 0) -> float:
         """What a candidate may err on one output; `in_turn`: terms rounded one way (docs/referee.md)."""
         spec = self.task.workload.outputs[output]
-        if "calibrated" in self.policy.disabled:
-            return 1e-2
+        if not self.calibrated:
+            return expectations.LOOSE
         worst = max(self.base_error[output], reference_error)
         comparator = self.task.comparator(output)
         k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
@@ -127,14 +167,15 @@ class Session:
 
     def allowed_finer(self, output: int, eagers: Finer, in_turn: int = 0) -> Finer:
         """What a candidate's stretches and averages may err (docs/referee.md); anything where they are not looked at."""
-        if "calibrated" in self.policy.disabled or self.scan(output):
+        if not self.calibrated or self.scan(output):
             return finer.ANY
         spec, comparator = self.task.workload.outputs[output], self.task.comparator(output)
         k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
         worst = eagers.or_more(self.base_finer[output])
         floor = compare.floor(spec, self.reduction(output), in_turn=in_turn)
-        found = finer.allowed(spec, worst, k, floor, self.reduction(output))
-        return found if output in self._coarse else Finer(local=found.local, lost=found.lost)
+        exponentials = compare.adds_exponentials(self.task.graph, output)
+        sums = finer.Sums(self.reduction(output), output in self.coarse, in_turn if exponentials else 0)
+        return finer.allowed(spec, worst, k, floor, sums)
 
     def lines(self, output: int) -> Lines:
         """How an output is cut into lines, of which few may be lost (docs/referee.md)."""
@@ -203,7 +244,13 @@ class Session:
         return self.memory.window(index, offset, self.tensors[index])
 
     def close(self) -> None:
-        """End the reference and free the inputs, and what expectations hold that know their session, in a circle."""
+        """End the reference and free the inputs, and what expectations hold that know their session, in a circle.
+
+        Once: a job that is given up and the end of the service may both ask for it.
+        """
+        if self.closed:
+            return
+        self.closes()
         self.closed, self.cases, self._recomputed, self.structures = True, [], None, []
         self.reference.close()
         self.memory.close()
@@ -217,7 +264,8 @@ class Session:
             return Stock(spec, parents, home, places, structure=learnt(parents, spec))
         drawn = self.memory.window(index, home, spec.model_copy(update={"shape": (1, *spec.shape)}))
         own = tuple(layout.parameter(spec, SETS + n) for n in numbers)
-        return Stock(spec, drawn, home, own, parameter=True, tied=self._tied(index))
+        kept = Structure("kept") if spec.name in self.task.workload.constants else NONE
+        return Stock(spec, drawn, home, own, parameter=True, structure=kept, tied=self._tied(index))
 
     def _tied(self, index: int) -> int | None:
         first = self.original.tied.get(self.tensors[index].name) if index >= len(self.inputs) else None
@@ -232,7 +280,7 @@ class Session:
 
     @property
     def _slot(self) -> int:
-        return 0 if "random_parameters" in self.policy.disabled else 1
+        return int(self.policy.defences.random_parameters)
 
     # --- filling the arena ----------------------------------------------------------------------------------------
 
@@ -255,7 +303,8 @@ class Session:
                 continue
             initial = self.view(index, 0)
             # As the models were built, but for what would tell nothing of whether it is read (session/binding.py).
-            stays = self.weights == "construction" and not level(initial)
+            built = self.weights == "construction" and not level(initial)
+            stays = built or spec.name in self.task.workload.constants
             changed = initial if stays else distributions.random_parameter(initial, spec, self._generator)
             self.view(index, self.layout.parameter(spec, 1)).copy_(changed)
         self._loaded = ()
@@ -273,12 +322,17 @@ class Session:
         offsets = []
         for i, spec in enumerate(self.inputs):
             offsets.append(starts[i] + distribution.shift * ITEM_BYTES[spec.dtype])
-            into = self.view(i, offsets[i])
-            if distributions.keeps(distribution, self.structures[i].how):
-                distributions.apply(distribution, drawn[i], spec, self._generator, into, i)
-            else:
-                into.copy_(drawn[i])
+            self.change(distribution, i, drawn[i], self.view(i, offsets[i]))
         return offsets
+
+    def change(self, distribution: InputDistribution, index: int, drawn: torch.Tensor, into: torch.Tensor) -> None:
+        """Write an input as an input distribution makes it, or as it was drawn where that breaks what its draws share."""
+        structure, spec = self.structures[index], self.inputs[index]
+        kept = distributions.keeps(distribution, structure.how)
+        if kept:
+            distributions.apply(distribution, drawn, Given(spec, self._generator, index, structure.properties), into)
+        if not kept or not restored(structure, into, drawn, spec):
+            into.copy_(drawn)
 
     # --- what is expected -----------------------------------------------------------------------------------------
 
@@ -320,26 +374,37 @@ class Session:
         self.base_error = [max((s[i][0] for s in shown), default=0.0) + spread[i] for i in outputs]
         self.base_finer = [reduce(Finer.or_more, (s[i][1] for s in shown), finer.NONE) for i in outputs]
         first = next((one for one in given if not one.fault), None)
-        self._coarse = coarse_averages(self, first.offsets, first.outputs) if first else frozenset()
+        self.coarse = coarse_averages(self, first.offsets, first.outputs) if first else frozenset()
+        """Outputs whose mean error tells a sample from all terms."""
 
     def _observe(self, distribution: InputDistribution, offsets: tuple[int, ...]) -> Observed:
         """What fp64 says of these inputs, and how far eager is from it."""
         try:
             wanted = self.results("fp64", offsets)
-            eager = self.results("eager", offsets) if pieces.each_finite(wanted) else []
+            broken = self.broken(wanted)
+            eager = [] if broken else self.results("eager", offsets)
         except (ChildRaisedError, ReferenceRaisedError) as error:
             if distribution.name == AS_GIVEN.name:
                 raise
             return Observed(distribution, offsets, (), f"the reference raises: {str(error).splitlines()[-1][:200]}")
-        if not pieces.each_finite(wanted):
-            return Observed(distribution, offsets, (), "the fp64 reference is not finite")
-        if not pieces.each_finite(eager):
-            return Observed(distribution, offsets, (), "the eager reference is not finite")
+        if broken:
+            return Observed(distribution, offsets, (), f"of the fp64 reference {broken}")
+        if broken := self.broken(eager) or self._other_infinities(eager, wanted):
+            return Observed(distribution, offsets, (), f"of the eager reference {broken}")
         outputs = [
             replace(expectations.observe(self, i, offsets, *pair), distribution=distribution)
             for i, pair in enumerate(zip(wanted, eager, strict=True))
         ]
         return Observed(distribution, offsets, tuple(outputs))
+
+    def _other_infinities(self, eager: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor]) -> str:
+        """The first output of which eager and fp64 have other infinities, and where; or nothing."""
+        told = ((i, compare.other_infinities(eager[i], wanted[i])) for i in self.original.infinite)
+        return next((f"output {i}: {words}" for i, words in told if words), "")
+
+    def broken(self, results: Sequence[torch.Tensor]) -> str:
+        """The first of the reference's results that is NaN, or infinite where none is on the task's own inputs; or nothing."""
+        return pieces.first_broken(results, self.original.infinite)
 
     def _admit_cases(self, observed: Sequence[Observed]) -> None:
         for one in observed:
@@ -386,9 +451,9 @@ def _shown(one: Observed) -> list[Shown]:
     return [(seen.error, seen.finer) for seen in one.outputs]
 
 
-def admitted_regimes(task: Task, policy: Policy) -> list[InputDistribution]:
+def admitted_distributions(task: Task, policy: Policy) -> list[InputDistribution]:
     """The input distributions that every input's domain admits."""
-    if "regimes" in policy.disabled:
+    if not policy.defences.regimes:
         return []
     operations, given = [node.op for node in task.graph.nodes], task.workload
     longest = max((compare.reduction(task, output) for output in range(len(given.outputs))), default=1)

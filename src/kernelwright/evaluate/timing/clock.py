@@ -14,14 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, Ran
+from kernelwright.evaluate.sandbox.compute_process import MOST_CALLS, ComputeProcess, TimedRun
 from kernelwright.evaluate.timing.conditions import Watch
 
 Calls = list[tuple[int, ...]]
 
 SAMPLE_NS = 3_000_000
 """Shortest sample worth timing from outside, where waking a process costs tens of microseconds."""
-MOST_CALLS = 48
 ROUNDS = 3
 MOST_IN_TURN = 16
 """Calls of a round that are handed over one by one."""
@@ -67,7 +66,7 @@ class Arm:
     """A side of the benchmark."""
 
     name: str
-    process: CandidateProcess
+    process: ComputeProcess
     variant: str = ""
     trusted: bool = False
     """Whether its own word on what starting a kernel takes in its process is the referee's."""
@@ -81,7 +80,7 @@ class Samples:
 
     us: dict[str, list[float]]
     calls: int
-    quietest: dict[str, Ran]
+    quietest: dict[str, TimedRun]
     """The fastest sample of each side: the one that the machine disturbed least."""
     cpu_us: dict[str, float]
     """Processor microseconds of one call, all threads together: the median over all rounds, by side."""
@@ -98,7 +97,7 @@ class _Tally:
     names: Sequence[str]
     us: dict[str, list[float]] = field(init=False)
     cpu_ns: dict[str, list[int]] = field(init=False)
-    quietest: dict[str, Ran] = field(default_factory=dict)
+    quietest: dict[str, TimedRun] = field(default_factory=dict)
     in_turn_us: dict[str, list[float]] = field(default_factory=dict)
     at_once_us: dict[str, list[float]] = field(default_factory=dict)
     outside_ns: int = 0
@@ -107,7 +106,7 @@ class _Tally:
         self.us = {name: [] for name in self.names}
         self.cpu_ns = {name: [] for name in self.names}
 
-    def add(self, name: str, ran: Ran) -> None:
+    def add(self, name: str, ran: TimedRun) -> None:
         """One sample, whether or not its block will count."""
         self.outside_ns += ran.outside_ns
         self.cpu_ns[name].append(ran.cpu_ns)
@@ -121,7 +120,7 @@ class PairedBenchmark:
     arms: Sequence[Arm]
     fresh: Callable[[int], Calls]
     """Writes inputs for this many calls, and says where they lie; called once a round."""
-    after: Callable[[Arm, Ran], None]
+    after: Callable[[Arm, TimedRun], None]
     """Sees the results of a side, which is frozen."""
     round_over: Callable[[], None]
     among: Callable[[int], Calls] | None = None
@@ -154,7 +153,7 @@ class PairedBenchmark:
         fastest, queued = min(us for look in looks for us, _ in look.values()) * 1000, self._queued(looks[-1])
         slowest = max(us for us, _ in looks[-1].values()) * 1000
         for arm in self.arms:
-            arm.process.busy_ns = min(MOST_BUSY_NS, max(LEAST_BUSY_NS, 2 * queued))
+            arm.process.spin_before_calls(min(MOST_BUSY_NS, max(LEAST_BUSY_NS, 2 * queued)))
         if fastest >= ALONE_NS and not self.inside:
             return 1
         most = min(self.most_calls, self.pace.most_calls, int(self.pace.slowest_ns / slowest))
@@ -210,6 +209,14 @@ class PairedBenchmark:
                 break
         cpu_us = {name: median(v) / count / 1000 for name, v in tally.cpu_ns.items()}
         return Samples(tally.us, count, tally.quietest, cpu_us, tally.in_turn_us, tally.at_once_us)
+
+    def once_more(self, calls: int) -> None:
+        """One more round of eager and the candidate, whose time does not count: for what only many results tell."""
+        windows = self.fresh(calls)
+        for arm in self.arms:
+            if arm.name in ("eager", "candidate"):
+                self._run(arm, windows)
+        self.round_over()
 
     def waiting_us(self, calls: int) -> dict[str, float]:
         """Wall microseconds of one call by side, for a program that waits for each result: the median of three rounds.
@@ -304,7 +311,7 @@ class PairedBenchmark:
             self.round_over()
         return best
 
-    def _call_us(self, ran: Ran, count: int) -> float:
+    def _call_us(self, ran: TimedRun, count: int) -> float:
         """Microseconds of one call of a sample: their median where each was timed, else their mean."""
         if ran.each_ns and self.inside:
             return median(ran.each_ns) / 1000
@@ -314,12 +321,12 @@ class PairedBenchmark:
         order = secrets.SystemRandom().sample(list(self.arms), len(self.arms))
         return [order if i % 2 == 0 else order[::-1] for i in range(rounds)]
 
-    def _run(self, arm: Arm, calls: Calls) -> Ran:
+    def _run(self, arm: Arm, calls: Calls) -> TimedRun:
         ran = arm.process.run(calls, checked=False, variant=arm.variant)
         self.after(arm, ran)
         return self._charged(arm, ran)
 
-    def _charged(self, arm: Arm, ran: Ran) -> Ran:
+    def _charged(self, arm: Arm, ran: TimedRun) -> TimedRun:
         """With what a candidate took to be given its parameters beyond what others take: it worked something out of them."""
         if arm.name != "candidate":
             self._given_ns.append(ran.given_ns)

@@ -11,9 +11,11 @@ takes a few megabytes of random bits, whatever the tensor's size is. Windows of 
 number is no multiple of a row, so that no two rows get the same ones. Inputs whose draws have more in common than their domain
 (`structure`) are mixed in their places, or drawn by the task itself from a secret seed.
 
-Timed inputs are of the task's own kind. In a *challenge* some elements are replaced as well, strongly: a candidate that does
-not read them, recognises inputs by a fingerprint or updates its last result by the difference of two inputs is wrong then. A
-challenge comes in the midst of timed calls by the same way, and its time does not count.
+Timed inputs are of the task's own kind, at every scale that is checked, by lot. In a *challenge* some elements are replaced as
+well, or all are what a case from their meaning makes of them: a candidate that does not read them, recognises inputs by a
+fingerprint or updates its last result by the difference of two inputs is wrong then. A challenge comes in the midst of timed
+calls by the same way, and its time does not count. Nothing marks it: replaced elements are of natural size or large, and lie
+at the ends only sometimes.
 """
 
 import secrets
@@ -23,15 +25,21 @@ from dataclasses import dataclass
 import torch
 
 from kernelwright.evaluate import float8
-from kernelwright.evaluate.timing.structure import NONE, Structure
+from kernelwright.evaluate.timing.structure import NONE, Structure, challenge
 from kernelwright.records.tensor import Domain, TensorSpec
 
+KINDS = 4
+"""One challenge of so many is a case from what inputs mean, and one of so many others has elements of natural size alone."""
+MANY = 4096
+"""Elements among which some are not zero."""
 POKES = 16
 """Elements replaced in each input of a challenge."""
 Draw = Callable[[tuple[int, ...]], None]
 View = Callable[[int, int], torch.Tensor]
 Places = list[tuple[int, ...]]
 Taken = Callable[[Places], None]
+Change = Callable[[int, torch.Tensor], None]
+"""Changes a tensor, by its number, in its place."""
 
 COINS = 16 * 262139
 """Tossed once: a prime number of steps."""
@@ -84,6 +92,13 @@ class FreshInputs:
         """Whether replaced elements leave the reference finite at all."""
         self.drawn = False
         """Whether the task draws all inputs: nothing else suits it."""
+        self.scales: tuple[float, ...] = ()
+        """By what inputs are multiplied in some calls: what other scales ask for must be right, and cost its time, there."""
+        self.meant: Sequence[Change] = ()
+        """What makes cases from the inputs' meaning; some of the challenges are one of them."""
+        self._scale, self._natural, self._at_ends = 1.0, 0.5, True
+        self.by: int | None = None
+        """Which of them the last challenge was."""
 
     def windows(self, calls: int, challenge: bool = False, taken: Taken = lambda places: None) -> Places:
         """Byte offsets of every tensor, for each call, parameters last; at most as many calls as there are places.
@@ -125,10 +140,14 @@ class FreshInputs:
 
     def _fill_inputs(self, windows: Places, challenge: bool) -> None:
         changing = [i for i, stock in enumerate(self._stocks) if not stock.parameter and not self._stays(stock)]
+        meant = challenge and self.meant and not secrets.randbelow(KINDS)
+        self.by = secrets.randbelow(len(self.meant)) if meant else None
+        self._natural, self._at_ends = 1.0 if not secrets.randbelow(KINDS) else 0.5, bool(secrets.randbelow(2))
         for offsets in windows:
             if self.draws:
                 assert self._draw is not None
                 self._draw(tuple(o for o, s in zip(offsets, self._stocks, strict=True) if not s.parameter))
+            self._scale = 1.0 if self.drawn else secrets.choice((*(1.0 for _ in self.scales or "1"), *self.scales))
             for index in changing:
                 self._synthesise(index, offsets, challenge)
         self._settle()
@@ -147,8 +166,10 @@ class FreshInputs:
             self._synthesis.vary(child, stock.drawn, stock.spec)
         else:
             if not (self.draws and (self.drawn or stock.structure.how == "drawn")):
-                self._synthesis.mix(child, stock.drawn, stock.spec, stock.structure)
-            if challenge:
+                self._synthesis.mix(child, stock.drawn, stock.spec, stock.structure, self._scale)
+            if challenge and self.by is not None:
+                self.meant[self.by](index, child)
+            elif challenge:
                 self._poke(child, stock)
 
     def _settle(self) -> None:
@@ -160,14 +181,15 @@ class FreshInputs:
 
     def _poke(self, child: torch.Tensor, stock: Stock) -> None:
         spec, flat = stock.spec, child.view(-1)
-        if stock.structure.how == "drawn" or (self.drawn and not spec.scalable):
-            return
-        where = self._where(spec).to(flat.device)
-        flat[where] = self._replaced(flat[where], spec)
+        if stock.structure.properties and stock.structure.how == "drawn":
+            float8.change(child, lambda values: challenge(stock.structure, values, self._generator))
+        elif not self.drawn or spec.scalable:
+            where = self._where(spec).to(flat.device)
+            flat[where] = self._replaced(flat[where], stock)
 
     def _where(self, spec: TensorSpec) -> torch.Tensor:
-        """Random places, and both ends: a loop that stops or begins a few elements off leaves these out in every call."""
-        ends = torch.tensor((0, spec.numel - 1))
+        """Random places, and sometimes both ends, which a loop that stops or begins a few elements off always leaves out."""
+        ends = torch.tensor((0, spec.numel - 1)) if self._at_ends else torch.randint(spec.numel, (2,))
         if spec.domain is not Domain.PROBABILITY:
             # Each once, or one replacement would overwrite another; in any order, for the first is the one below zero.
             places = torch.cat((torch.randint(spec.numel, (POKES - 2,), generator=self._generator), ends)).unique()
@@ -181,7 +203,8 @@ class FreshInputs:
         columns[0, 0], columns[-1, 1] = ends % width
         return (rows[:, None] * width + columns).view(-1)
 
-    def _replaced(self, values: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
+    def _replaced(self, values: torch.Tensor, stock: Stock) -> torch.Tensor:
+        spec = stock.spec
         if spec.domain is Domain.PROBABILITY:
             # Two of one row change places, so that it still sums to one.
             return values.view(-1, 2).flip(1).reshape(-1)
@@ -193,11 +216,20 @@ class FreshInputs:
         if not spec.floating:
             return torch.randint(spec.bound or 1, values.shape, generator=self._generator).to(values)
         # No larger than the input distribution of a huge element, which the reference has borne at this dtype.
-        found = values.float() * self._strength(spec) + 1
+        strength, found = self._strength(spec), values.float()
+        natural = (torch.rand(len(found), generator=self._generator) < self._natural).to(found.device)
+        found = torch.where(natural, found + self._others(stock, len(found)).to(found), found * strength + 1)
         if spec.domain is Domain.REAL:
             # One alone is below zero where no draw is: who looks at a few elements hardly ever meets it.
             found[0] = -found[0].abs()
         return float8.stored(found.clamp(-1e4, 1e4), values.dtype)
+
+    def _others(self, stock: Stock, count: int) -> torch.Tensor:
+        """Elements of what was drawn that are not zero, as many: what is added to zeros must be seen."""
+        drawn = stock.drawn.view(-1)
+        found = float8.wide(drawn[torch.randint(len(drawn), (MANY,), generator=self._generator).to(drawn.device)])
+        found = found[found != 0][:count].float()
+        return found if len(found) == count else torch.ones(count)
 
     def _strength(self, spec: TensorSpec) -> float:
         """Enough to be seen in the mean of the whole tensor, where the task has shown that it bears huge elements."""
@@ -212,14 +244,22 @@ class InputSynthesis:
         self._known: dict[tuple[str, torch.dtype, torch.device], torch.Tensor] = {}
         self._bounded: dict[int, bool] = {}
 
-    def mix(self, child: torch.Tensor, drawn: torch.Tensor, spec: TensorSpec, structure: Structure = NONE) -> None:
+    def mix(
+        self,
+        child: torch.Tensor,
+        drawn: torch.Tensor,
+        spec: TensorSpec,
+        structure: Structure = NONE,
+        scale: float = 1.0,
+    ) -> None:
         """Make a child of two windows of what was drawn: of an input, whose draws are a family.
 
-        Elements come from either, by coins, and are all scaled by a factor where the domain bears that. Those of a
-        probability come from both, each in a proportion of its own, and its rows are made to sum to one.
+        Elements come from either, by coins, and are all scaled by a factor, times `scale`, where the domain bears that.
+        Those of a probability come from both, each in a proportion of its own, and its rows are made to sum to one.
         """
         if structure.how == "varied":
-            self._vary_input(child, drawn, spec, structure.bounded)
+            self.vary(child, drawn[0], spec)
+            _multiply(child, spec, scale / (MOST_FACTOR if structure.bounded else 1.0))
             return
         ring, into = float8.bits(drawn.reshape(-1)), float8.bits(child.view(-1))
         unit = spec.shape[-1] if spec.domain is Domain.PROBABILITY else STEP
@@ -236,14 +276,8 @@ class InputSynthesis:
         else:
             for part, (first, second, coins) in _parts(into, *parents, self._coins(into, torch.bool)):
                 torch.where(coins, first, second, out=part)
-        if spec.scalable:
-            factor = 0.5 + (0.5 if structure.bounded else 1.0) * secrets.randbelow(1 << 20) / (1 << 20)
-            float8.change(child, lambda values: values.mul_(factor))
-
-    def _vary_input(self, child: torch.Tensor, drawn: torch.Tensor, spec: TensorSpec, bounded: bool) -> None:
-        self.vary(child, drawn[0], spec)
-        if bounded and spec.scalable:
-            float8.change(child, lambda values: values.div_(MOST_FACTOR))
+        factor = 0.5 + (0.5 if structure.bounded else 1.0) * secrets.randbelow(1 << 20) / (1 << 20)
+        _multiply(child, spec, scale * factor)
 
     def vary(self, child: torch.Tensor, given: torch.Tensor, spec: TensorSpec) -> None:
         """Make a child of one tensor in its own order: of a parameter, whose elements have their places.
@@ -280,6 +314,11 @@ class InputSynthesis:
             noise = torch.rand(COINS, generator=self._generator) + (MOST_FACTOR - 1)
             self._known[key] = noise.to(like.device, dtype)
         return self._known[key], _begin(self._known[key], STEP)
+
+
+def _multiply(child: torch.Tensor, spec: TensorSpec, by: float) -> None:
+    if spec.scalable:
+        float8.change(child, lambda values: values.mul_(by))
 
 
 def _begin(ring: torch.Tensor, unit: int) -> int:

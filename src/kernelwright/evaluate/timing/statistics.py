@@ -77,7 +77,7 @@ def _ratio(logs: "np.ndarray[tuple[int], np.dtype[np.float64]]", confidence: flo
         low, high = float(ordered[rank - 1]), float(ordered[-rank])
     else:
         # Too few blocks for any order statistic (nine at 99 % in three looks): the logs are then taken to be normal.
-        half = _student(alpha, logs.size - 1) * float(np.std(ordered, ddof=1)) / math.sqrt(logs.size)
+        half = _student_t_quantile(alpha, logs.size - 1) * float(np.std(ordered, ddof=1)) / math.sqrt(logs.size)
         mean = float(np.mean(ordered))
         low, high = min(mean - half, middle), max(mean + half, middle)
     return Ratio(median=math.exp(middle), low=math.exp(low), high=math.exp(high), confidence=confidence)
@@ -94,16 +94,16 @@ def _rank(count: int, alpha: float) -> int:
     return rank
 
 
-def _student(alpha: float, freedom: int) -> float:
+def _student_t_quantile(alpha: float, freedom: int) -> float:
     """The two-sided quantile of Student's t, by bisection."""
     low, high = 0.0, 1e6
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if _within(middle, freedom) < 1 - alpha else (low, middle)
+        low, high = (middle, high) if _student_t_probability(middle, freedom) < 1 - alpha else (low, middle)
     return high
 
 
-def _within(t: float, freedom: int) -> float:
+def _student_t_probability(t: float, freedom: int) -> float:
     """P(|T| < t), exactly: the finite series of Abramowitz and Stegun, 26.7.3 and 26.7.4."""
     angle = math.atan(t / math.sqrt(freedom))
     sine, cosine = math.sin(angle), math.cos(angle)

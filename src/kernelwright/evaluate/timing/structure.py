@@ -6,7 +6,7 @@ does not expect. What is found in every draw is taken for meant. Too much cautio
 the task itself.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -22,11 +22,15 @@ FEW = 4096
 """Elements of an input of integers that is drawn in any case."""
 LOOKED_AT = 1 << 22
 """Elements of a draw whose rows are looked at, at most."""
+MOST_SORTED = 1 << 25
+"""Elements that are sorted again, at most."""
 CORNER = 2048
 """Rows and columns of a matrix that are compared with its transpose, at most."""
 PATTERN = (0.01, 0.99)
 """Share of zeros that makes a pattern, where all draws have it in the same places."""
 ONE_ULP = 1e-3
+PLACES, STRETCH = 16, 4096
+"""Rows of a challenge in which something moves, and neighbours that move together, at most."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,13 @@ class Structure:
     how: How = "mixed"
     bounded: bool = False
     """No value is larger than one: contents are scaled down only."""
-    because: str = ""
+    properties: tuple[str, ...] = ()
     """What all draws have in common, in words."""
+
+    @property
+    def because(self) -> str:
+        """The properties together."""
+        return ", ".join(self.properties)
 
 
 NONE = Structure()
@@ -51,14 +60,12 @@ def learnt(draws: torch.Tensor, spec: TensorSpec) -> Structure:
         return Structure(bounded=bool(spec.floating and spec.numel and _bounded(draws)))
     if all(pieces.equal(draws[0], other) for other in draws[1:]):
         return _same(draws[0], spec)
-    floats = spec.floating and spec.domain is not Domain.MASK
-    because = "symmetric" if floats and _symmetric(draws) else _first(_OF_FLOATS if floats else _OF_WHOLE, draws)
-    if because:
-        return Structure("drawn", because=because)
+    if properties := _properties(draws, spec):
+        return Structure("drawn", properties=properties)
     if not spec.floating:
         return Structure("drawn" if spec.numel <= FEW else "mixed")
     if _pattern(draws):
-        return Structure("aligned", _bounded(draws), "zeros in the same places")
+        return Structure("aligned", _bounded(draws), ("zeros in the same places",))
     return Structure("mixed", _bounded(draws))
 
 
@@ -67,12 +74,69 @@ def _same(draw: torch.Tensor, spec: TensorSpec) -> Structure:
 
     One factor for all elements would leave a product of two such inputs known from the first call on.
     """
-    one, because = draw[None], "the same in every draw"
+    one, always = draw[None], "the same in every draw"
     plain = spec.floating and spec.domain not in (Domain.MASK, Domain.LABEL) and pieces.all_finite(draw)
     if not plain:
-        return Structure("kept", because=because)
-    keeps = _symmetric(one) or _first(_OF_FLOATS, one) or not (spec.scalable or spec.domain is Domain.PROBABILITY)
-    return Structure("aligned" if keeps else "varied", _bounded(one), because)
+        told = [name for name in ("sorted", "no value twice in a row") if _OF_WHOLE[name](_rows(one))]
+        return Structure("kept", properties=(always, *told))
+    keeps = _properties(one, spec) or not (spec.scalable or spec.domain is Domain.PROBABILITY)
+    return Structure("aligned" if keeps else "varied", _bounded(one), (always,))
+
+
+def restored(structure: Structure, changed: torch.Tensor, drawn: torch.Tensor, spec: TensorSpec) -> bool:
+    """Give changed contents of an input what all draws of it have in common; False where that cannot be done."""
+    if structure.how != "drawn" or not structure.properties:
+        return True
+    if spec.numel > LOOKED_AT:
+        # Sorting is what can be afforded, and looking whether all of it is right is not.
+        if structure.properties != ("sorted",) or spec.numel > MOST_SORTED:
+            return False
+        _restore(structure, changed, drawn)
+        return True
+    float8.change(changed, lambda values: _restore(structure, values, float8.wide(drawn)))
+    both = float8.wide(torch.stack([drawn, changed]))
+    return set(structure.properties) <= set(_properties(both, spec))
+
+
+def challenge(structure: Structure, child: torch.Tensor, generator: torch.Generator) -> None:
+    """Change some elements within what all draws have in common: what no candidate may take for known.
+
+    Of what is sorted a stretch takes its first value, and the largest numbers grow; two elements of a row change places, or
+    of what is symmetric two pairs.
+    """
+    rows = child.view(-1, child.shape[-1]) if child.dim() > 1 else child.view(1, -1)
+    width = rows.shape[-1]
+    for row in torch.randint(len(rows), (PLACES,), generator=generator).tolist():
+        first, second = sorted(torch.randint(width, (2,), generator=generator).tolist())
+        if "symmetric" in structure.properties:
+            square = rows[row // width * width : row // width * width + width]
+            square[first, second] = square[second, first] = square[first, first].clone()
+        elif "sorted" in structure.properties:
+            _move(rows[row], first, min(second, first + STRETCH), structure)
+        elif "the same first and last" not in structure.properties or first:
+            rows[row, [first, second]] = rows[row, [second, first]]
+
+
+def _move(row: torch.Tensor, first: int, second: int, structure: Structure) -> None:
+    if "no value twice in a row" not in structure.properties or row.is_floating_point():
+        row[first:second] = row[first].clone()
+    if row.is_floating_point():
+        by = (row[-1] - row[0]).clone()
+        # Those at the upper end, so that the order stays.
+        end = row[: second - first] if by < 0 else row[len(row) - (second - first) :]
+        end += by.abs()
+
+
+def _restore(structure: Structure, values: torch.Tensor, drawn: torch.Tensor) -> None:
+    if "symmetric" in structure.properties:
+        values.copy_(values.triu() + values.triu(1).mT)
+    if "sorted" in structure.properties:
+        descending = bool((_rows(drawn[None])[..., 0] > _rows(drawn[None])[..., -1]).any())
+        values.copy_(values.sort(dim=-1, descending=descending).values)
+    if "rows of length one" in structure.properties:
+        values /= values.norm(dim=-1, keepdim=True)
+    if "the same first and last" in structure.properties:
+        values[..., 0], values[..., -1] = drawn[..., 0], drawn[..., -1]
 
 
 def _bounded(draws: torch.Tensor) -> bool:
@@ -147,9 +211,11 @@ _OF_FLOATS: dict[str, Callable[[Rows], bool]] = {
 }
 
 
-def _first(properties: dict[str, Callable[[Rows], bool]], draws: torch.Tensor) -> str:
-    rows = _rows(draws)
-    return next((name for name, holds in properties.items() if holds(rows)), "")
+def _properties(draws: torch.Tensor, spec: TensorSpec) -> tuple[str, ...]:
+    """All that hold of draws of an input."""
+    floats, rows = spec.floating and spec.domain is not Domain.MASK, _rows(draws)
+    found = [name for name, holds in (_OF_FLOATS if floats else _OF_WHOLE).items() if holds(rows)]
+    return tuple(["symmetric", *found] if floats and _symmetric(draws) else found)
 
 
 def _rows(draws: torch.Tensor) -> Rows:
@@ -158,8 +224,3 @@ def _rows(draws: torch.Tensor) -> Rows:
         return draws.reshape(len(draws), 1, -1)
     rows = draws.reshape(len(draws), -1, draws.shape[-1])
     return rows[:, : max(1, LOOKED_AT // max(1, rows.shape[-1]))]
-
-
-def joined(structures: Sequence[Structure]) -> str:
-    """What was found, for people; empty where nothing was."""
-    return "; ".join(f"{i}: {s.because}" for i, s in enumerate(structures) if s.because)

@@ -10,14 +10,15 @@ Tensors whose elements are all equal (biases of zeros, scales of ones) say littl
 decides, and plain attributes are left out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import torch
 
-from kernelwright.evaluate.triton import calltree
+from kernelwright import calltree
 from kernelwright.evaluate.triton.fault import BuildError
-from kernelwright.records.binding import Binding
+from kernelwright.records.evaluation import Binding
+from kernelwright.records.tensor import ITEM_BYTES
 
 COPY = torch.Tensor.copy_
 """As it was before there was a candidate."""
@@ -35,6 +36,27 @@ class Own:
     tensor: torch.Tensor
     kind: str
     """`parameter`, `buffer`, or `attribute` that torch does not know as either."""
+
+
+def held(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """The entries of the state_dict, and then what a module holds beside them: buffers that are not saved, plain attributes.
+
+    Of the latter those that are tensors of their own, with a type that can be judged.
+    """
+    found = {name: calltree.real(tensor.detach()) for name, tensor in model.state_dict().items()}
+    places = set(map(place_of, found.values()))
+    for one in own_tensors(model):
+        dtype = str(one.tensor.dtype).removeprefix("torch.")
+        spelled = "." not in one.name.partition("[")[2] and dtype in ITEM_BYTES
+        if spelled and one.name not in found and place_of(one.tensor) not in places:
+            found[one.name] = one.tensor.detach()
+            places.add(place_of(one.tensor))
+    return found
+
+
+def place_of(tensor: torch.Tensor) -> tuple[int, int, torch.Size]:
+    """What two tensors have in common that are the same memory in the same shape."""
+    return tensor.untyped_storage()._cdata, int(tensor.storage_offset()), tensor.shape
 
 
 @dataclass
@@ -67,13 +89,19 @@ class Bound:
         self.model.load_state_dict(known, strict=False)
 
 
-def bind(model: torch.nn.Module, reference: Mapping[str, torch.Tensor], valued: bool = True) -> Bound:
+def bind(
+    model: torch.nn.Module,
+    reference: Mapping[str, torch.Tensor],
+    valued: bool = True,
+    constants: Collection[str] = (),
+) -> Bound:
     """Find the reference's parameters in a model.
 
     Args:
         model: as it was built, under the reference's seed.
         reference: the reference's parameters and buffers as they were built, in state_dict order.
         valued: whether values can be compared; on fake tensors they cannot.
+        constants: of the reference's, those that a model may make in its own way (`Workload.constants`).
 
     Raises:
         BuildError: the model's `load_reference` is no function, or what stands for a parameter is no plain tensor.
@@ -89,7 +117,8 @@ def bind(model: torch.nn.Module, reference: Mapping[str, torch.Tensor], valued: 
     rest = {n: t for n, t in reference.items() if n not in by_name}
     by_value = _by_value(rest, named, free) if valued else {}
     by_last = {} if valued else _by_last_name(rest, free)
-    by_order = _by_order({n: t for n, t in rest.items() if n not in by_value and n not in by_last}, free, guess=valued)
+    unplaced = {n: t for n, t in rest.items() if n not in by_value and n not in by_last and n not in constants}
+    by_order = _by_order(unplaced, free, guess=valued)
     by_order = {**by_last, **by_order}
     found = {**by_name, **by_value, **by_order}
     if valued:
@@ -98,7 +127,7 @@ def bind(model: torch.nn.Module, reference: Mapping[str, torch.Tensor], valued: 
         by_name=len(by_name),
         by_value=_pairs(by_value),
         by_order=_pairs(by_order),
-        left=tuple(n for n in reference if n not in found),
+        left=tuple(n for n in reference if n not in found and n not in constants),
         constant=tuple(free)[:NAMES],
     )
     return Bound(model, {n: found[n].tensor for n in reference if n in found}, told)
@@ -220,13 +249,18 @@ def unbound(told: Binding, reference: Mapping[str, torch.Size]) -> str:
     )
 
 
-def loaded(model: torch.nn.Module, values: Mapping[str, torch.Tensor], strict: bool = True) -> Bound:
-    """A model with these parameters, where it is not known how they were built; as `Bound.give`.
+def loaded(
+    model: torch.nn.Module,
+    values: Mapping[str, torch.Tensor],
+    strict: bool = True,
+    constants: Collection[str] = (),
+) -> Bound:
+    """A model with these parameters, where it is not known how they were built; as `bind` and `Bound.give`.
 
     Raises:
         BuildError: `strict`, and something of the reference's has no place while the model has nothing else to hold it.
     """
-    bound = bind(model, values, valued=False)
+    bound = bind(model, values, valued=False, constants=constants)
     if strict and bound.told.left and not bound.told.constant:
         raise BuildError(unbound(bound.told, {name: t.shape for name, t in values.items()}))
     bound.give(values)

@@ -8,6 +8,8 @@ Here `tf32`, which is Triton's default, drops the bits that the tensor cores dro
 on the device is seen to be. `tf32x3`, `bf16x3` and `bf16x6` are taken as exact: they are close to fp32.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import NoReturn
 
 import numpy as np
@@ -17,16 +19,24 @@ from triton.runtime import interpreter
 
 from kernelwright.evaluate.triton import bfloat16
 from kernelwright.evaluate.triton.fault import CandidateError, FaultKind, UnsupportedError
-from kernelwright.evaluate.triton.memory import Guard
+from kernelwright.evaluate.triton.memory import Access, Guard, unlike
+from kernelwright.evaluate.triton.programs import Order, Programs
+from kernelwright.evaluate.triton.races import MOST_LANES
+from kernelwright.evaluate.triton.undefined import Lanes
 from kernelwright.evaluate.triton.untyped import Array, Handle, Untyped
 
 PRECISIONS = ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6")
 TF32_MASK = np.uint32(0xFFFFE000)
 """Sign, exponent and the ten bits of mantissa that tensor cores read of an fp32 value."""
 
+POLLS, LOOKS = 2, 1000
+"""How often one program asks for the same before others have a turn: by atomics or volatile loads, and by other loads."""
+
 _U16 = np.dtype(np.uint16)
 _handle = interpreter.TensorHandle
 _native = interpreter._interpreter
+_ADDS = tuple(getattr(interpreter._ir.ATOMIC_OP, name) for name in ("ADD", "FADD", "OR", "XOR"))
+"""With zero they leave everything as it is."""
 
 
 def operand(side: Handle, precision: Untyped) -> Array:
@@ -46,6 +56,12 @@ class DeviceAssertError(CandidateError):
     kind: FaultKind = "assertion"
 
 
+class AssumptionError(CandidateError):
+    """What the kernel lets the compiler assume does not hold; on the device, what follows is undefined."""
+
+    kind: FaultKind = "assertion"
+
+
 class MissingOperationError(UnsupportedError, AttributeError):
     """The interpreter lacks an operation that the compiler has."""
 
@@ -54,9 +70,23 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
     """What the interpreter calls for each operation of a kernel."""
 
     guard = Guard()
+    turns = Programs(0, "ascending", print, print)
+    """Of the launch that is running."""
+    lanes = Lanes("", None)
+    """Of the call that is running."""
+
+    def launched(self, count: int, order: Order, begin: Callable[[int], None], run: Callable[[int], None]) -> None:
+        """Run a launch's programs, as `Programs` says."""
+        self.turns = Programs(count, order, begin, run)
+        self.turns.run()
 
     def __getattr__(self, name: str) -> NoReturn:
         raise MissingOperationError(f"the operation {name!r} cannot be interpreted")
+
+    def binary_op(self, left: Handle, right: Handle, operation: Callable[[Array, Array], Array]) -> Handle:
+        """A comparison is of booleans, not of what is compared: where it is one number, a block is filled by its type."""
+        found = super().binary_op(left, right, operation)
+        return _new(found.data, tl.int1) if found.data.dtype == bool else found
 
     def get_bf16(self, value: float) -> Handle:
         """A constant."""
@@ -66,37 +96,86 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
         self, ptrs: Handle, mask: Handle | Array, other: Handle | None, *rest: object, **named: object
     ) -> Handle:
         """Load under a mask, in bounds."""
-        self.guard.load(ptrs, _flags(mask))
+        volatile = bool(named.get("is_volatile", rest[-1] if rest else False))
+        self.turns.asks(int(ptrs.data.flat[0]) if ptrs.data.size == 1 else None, LOOKS if not volatile else POLLS)
+        self.guard.load(ptrs, flags_of(mask), volatile)
+        if other is None:
+            other = self.lanes.other(ptrs, flags_of(mask))
         dtype = ptrs.get_element_ty()
         if dtype != tl.bfloat16:
             return super().create_masked_load(ptrs, mask, other, *rest, **named)  # type: ignore[no-any-return]
         fill = np.zeros(ptrs.data.shape, _U16) if other is None else bfloat16.to_bits(other.data)
-        return _new(bfloat16.from_bits(_native.load(ptrs.data, _flags(mask), fill, _U16)), dtype)
+        return _new(bfloat16.from_bits(_native.load(ptrs.data, flags_of(mask), fill, _U16)), dtype)
 
     def create_masked_store(
-        self, ptrs: Handle, value: Handle, mask: Handle | Array, *rest: object, **named: object
+        self, ptrs: Handle, value: Handle, mask: Handle | Array, *_rest: object, **_named: object
     ) -> Untyped:
         """Store under a mask, in bounds."""
-        self.guard.store(ptrs, _flags(mask))
-        if ptrs.get_element_ty() != tl.bfloat16:
-            return super().create_masked_store(ptrs, value, mask, *rest, **named)
-        return _native.store(ptrs.data, bfloat16.to_bits(value.data), _flags(mask))
+        flags, is_bfloat16 = flags_of(mask), ptrs.get_element_ty() == tl.bfloat16
+        data = bfloat16.to_bits(value.data) if is_bfloat16 else value.data
+        present = partial(_present, ptrs, flags, data.dtype)
+        access = self.guard.store(ptrs, flags, present, data)
+        done = _native.store(ptrs.data, data, flags)
+        self.guard.stored(access, present, data)
+        self.turns.progress()
+        return done
 
-    def create_atomic_rmw(self, op: Untyped, ptr: Handle, value: Handle, mask: Handle, *rest: object) -> Untyped:
+    def create_atomic_rmw(
+        self, op: Untyped, ptr: Handle, value: Handle, mask: Handle, sem: Untyped, scope: Untyped
+    ) -> Untyped:
         """Read, modify and write, in bounds."""
-        self.guard.atomic(ptr, _flags(mask))
-        if ptr.get_element_ty() != tl.bfloat16:
-            return super().create_atomic_rmw(op, ptr, value, mask, *rest)
-        if op != interpreter._ir.ATOMIC_OP.FADD:
-            raise UnsupportedError("an atomic other than add on bfloat16 cannot be interpreted")
-        return _new(bfloat16.atomic_add(ptr.data, value.data, _flags(mask)), tl.bfloat16)
+        access, flags = self.guard.reach("atomic", ptr, flags_of(mask)), flags_of(mask)
+        if ptr.get_element_ty() == tl.bfloat16:
+            if op != interpreter._ir.ATOMIC_OP.FADD:
+                raise UnsupportedError("an atomic other than add on bfloat16 cannot be interpreted")
+            old = _new(bfloat16.atomic_add(ptr.data, value.data, flags), tl.bfloat16)
+        else:
+            old = self._changed(op, ptr, value, mask, sem, scope)
+        self._made(access, ptr, old, flags, op not in _ADDS or bool(np.any(value.data)), (sem, scope))
+        return old
 
-    def create_atomic_cas(self, ptr: Handle, expected: Handle, value: Handle, *rest: object) -> Untyped:
+    def _changed(self, op: Untyped, ptr: Handle, value: Handle, *rest: object) -> Handle:
+        """The old values; Triton's own exchanges integers alone."""
+        number, floating = value.data.dtype, value.data.dtype.kind == "f"
+        if op == interpreter._ir.ATOMIC_OP.XCHG and floating:
+            value = interpreter.TensorHandle(
+                value.data.view(f"i{number.itemsize}"), tl.dtype(f"int{8 * number.itemsize}")
+            )
+        try:
+            old = super().create_atomic_rmw(op, ptr, value, *rest)
+        except ValueError as error:
+            raise UnsupportedError(f"this atomic on {ptr.get_element_ty()} cannot be interpreted") from error
+        return _new(old.data.view(number), ptr.get_element_ty())
+
+    def create_atomic_cas(self, ptr: Handle, expected: Handle, value: Handle, sem: Untyped, scope: Untyped) -> Untyped:
         """Compare and swap, in bounds."""
-        self.guard.atomic(ptr, np.ones(ptr.data.shape, dtype=bool))
+        every = np.ones(ptr.data.shape, dtype=bool)
+        access = self.guard.reach("atomic", ptr, every)
         if ptr.get_element_ty() == tl.bfloat16:
             raise UnsupportedError("compare-and-swap on bfloat16 cannot be interpreted")
-        return super().create_atomic_cas(ptr, expected, value, *rest)
+        old = super().create_atomic_cas(ptr, expected, value, sem, scope)
+        self._made(access, ptr, old, every, bool(np.any(old.data == expected.data)), (sem, scope))
+        return old
+
+    def _made(
+        self, access: Access | None, ptr: Handle, old: Handle, flags: Array, writes: bool, how: tuple[Untyped, Untyped]
+    ) -> None:
+        """What an atomic did; one that has left everything as it was may be waiting for something."""
+        sem, scope = how
+        semantic = interpreter._ir.MEM_SEMANTIC
+        self.guard.atomic(
+            access,
+            writes,
+            acquires=sem in (semantic.ACQUIRE, semantic.ACQUIRE_RELEASE),
+            releases=writes and sem in (semantic.RELEASE, semantic.ACQUIRE_RELEASE),
+            alone=scope == interpreter._ir.MEM_SYNC_SCOPE.CTA,
+        )
+        before = bfloat16.to_bits(old.data) if ptr.get_element_ty() == tl.bfloat16 else old.data
+        few = before.size <= MOST_LANES
+        if few and not unlike(_present(ptr, flags, before.dtype), before)[np.broadcast_to(flags, before.shape)].any():
+            self.turns.asks(int(ptr.data.flat[0]), POLLS)
+        else:
+            self.turns.progress()
 
     def create_int_to_ptr(self, source: Handle, target: Untyped) -> Handle:
         """A pointer from a number: nobody knows what it may reach, so bounds are not checked any more."""
@@ -154,6 +233,13 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
         if not np.all(condition.data):
             raise DeviceAssertError(f"device_assert failed in program {self.grid_idx}: {message or 'no message'}")
 
+    def create_assume(self, condition: Handle) -> None:
+        """It must hold: what was compiled relies on it."""
+        if not np.all(condition.data):
+            raise AssumptionError(
+                f"tl.assume does not hold in program {self.grid_idx}: the compiled kernel relies on it"
+            )
+
     def create_inline_asm(self, *_arguments: object) -> NoReturn:
         """Refused."""
         raise UnsupportedError("inline assembly cannot be interpreted")
@@ -168,6 +254,11 @@ def _new(data: Array, dtype: Untyped) -> Handle:
     return handle
 
 
-def _flags(mask: Handle | Array) -> Array:
+def _present(ptrs: Handle, flags: Array, dtype: Untyped) -> Array:
+    """What lies at the lanes that are let through; elsewhere 0."""
+    return np.asarray(_native.load(ptrs.data, flags, np.zeros(ptrs.data.shape, dtype), dtype))
+
+
+def flags_of(mask: Handle | Array) -> Array:
     """Block pointers and descriptors hand over a bare array where others hand over a handle."""
     return np.asarray(mask if isinstance(mask, np.ndarray) else mask.data, dtype=bool)

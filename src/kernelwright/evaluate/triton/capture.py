@@ -5,8 +5,10 @@ launch is compiled and recorded with its arguments. Host code is static if it on
 two calls in a row give the same plan at other addresses.
 """
 
+import contextlib
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +21,6 @@ from triton.compiler.errors import CompilationError
 from triton.runtime.errors import TritonError
 
 from kernelwright.errors import RefereeError
-from kernelwright.evaluate.triton.ahead import ahead
 from kernelwright.evaluate.triton.binding import Bound, bind
 from kernelwright.evaluate.triton.cross import build_facts
 from kernelwright.evaluate.triton.cubin import assembler_log
@@ -120,7 +121,7 @@ def _model(candidate: Candidate, task: ModuleType, workload: Workload, path: Pat
     parameters = {p.name: empty(p) for p in workload.parameters}
     with CudaPretence():
         model = construct(load_entry(path, candidate), task)
-        bound = bind(model, parameters, valued=False)
+        bound = bind(model, parameters, valued=False, constants=workload.constants)
         if bound.told.left or bound.told.by_method:
             raise NotStaticError("which of its tensors are the reference's parameters, only their values tell")
         bound.give(parameters)
@@ -186,3 +187,32 @@ class _Subject:
         with pretence, self.tuners.installed(), ledger:
             result = call(self.bound.model, self.workload, arguments)
         return recording.plan(result, self.workload, self.tuners.label())
+
+
+MOST = 16
+"""Processes at a time."""
+
+
+def ahead(jobs: Sequence[Callable[[], object]]) -> None:
+    """Share `jobs` among as many forks as there are cores, and wait for them, for what they leave in Triton's cache on disk.
+
+    Threads would not do: most of a compile holds the interpreter's lock. Whatever a fork raises is nobody's, and whoever
+    comes later compiles again. Where this process has other threads, whose locks a fork would inherit, nothing is done ahead.
+    """
+    alone = len(list(Path("/proc/self/task").iterdir())) == 1
+    count = min(len(jobs), len(os.sched_getaffinity(0)), MOST) if alone else 0
+    for process in [_fork(jobs[number::count]) for number in range(count)]:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(process, 0)
+
+
+def _fork(jobs: Sequence[Callable[[], object]]) -> int:
+    process = os.fork()
+    if process:
+        return process
+    try:
+        for job in jobs:
+            with contextlib.suppress(Exception):
+                job()
+    finally:
+        os._exit(0)

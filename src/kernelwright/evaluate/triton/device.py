@@ -21,6 +21,7 @@ from triton.backends.compiler import GPUTarget
 from triton.runtime.autotuner import Autotuner
 
 from kernelwright.evaluate.triton.cubin import LOG_KEY
+from kernelwright.evaluate.triton.fault import BuildError
 from kernelwright.evaluate.triton.untyped import Untyped, replaced
 from kernelwright.evaluate.triton.vendor import VENDORS
 from kernelwright.knowledge.hardware import Hardware
@@ -109,6 +110,9 @@ class RecordingDriver:
 
         def launch(x: int, y: int, z: int, _stream: int, cubin: bytes, *rest: object) -> None:
             grid = (int(x), int(y), int(z))
+            clusters = int(getattr(metadata, "num_ctas", 1))
+            if flaw := self._device.too_many_blocks(metadata.name, (grid[0] * clusters, *grid[1:])):
+                raise BuildError(flaw)
             if grid[0] * grid[1] * grid[2] > 0:
                 signature = tuple(source.signature.values())
                 self.on_launch(Call(metadata.name, grid, metadata, cubin, signature, rest[LAUNCHER_FIELDS:]))
@@ -170,8 +174,24 @@ def absent_gpu(device: Hardware) -> Iterator[RecordingDriver]:
 def without_values() -> Iterator[None]:
     """Within it, tensors have shapes and no memory; a shape error is not logged by torch."""
     logger = logging.getLogger(fake_tensor.__name__)
-    with replaced(logger, disabled=True), fake_tensor.FakeTensorMode(allow_non_fake_inputs=True):
+    fakes = fake_tensor.FakeTensorMode(allow_non_fake_inputs=True)
+    with replaced(logger, disabled=True), replaced(torch.nn.Module, _apply=converted), fakes:
         yield
+
+
+def converted(
+    module: torch.nn.Module, function: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True
+) -> object:
+    """What `to`, `half` and `double` do to a module, by new parameters: torch cannot change a fake one in its place."""
+    for child in module.children() if recurse else ():
+        child._apply(function)
+    for key, tensor in module._parameters.items():
+        if tensor is not None:
+            module._parameters[key] = torch.nn.Parameter(function(tensor), tensor.requires_grad)
+    for key, tensor in module._buffers.items():
+        if tensor is not None:
+            module._buffers[key] = function(tensor)
+    return module
 
 
 def _bench(call: Callable[[], object], **_options: object) -> list[float]:
@@ -218,14 +238,22 @@ def _torch_cuda(device: Hardware) -> dict[str, object]:
         "current_stream": lambda _device=None: SimpleNamespace(cuda_stream=0),
         "synchronize": lambda _device=None: None,
         "set_device": lambda _device: None,
-        "device": lambda _device=None: nullcontext(),
-        **dict.fromkeys(("_lazy_init", "Stream", "Event"), _refuse),
+        "device": nullcontext,
+        "_lazy_init": _refuse,
+        **dict.fromkeys(("Stream", "Event"), _Refused),
     }
 
 
 def _torch_version(device: Hardware) -> dict[str, object]:
     """What torch says that it was built for: host code asks it whose GPU is here."""
     return {"cuda": None, "hip": torch.version.hip or ROCM} if device.kind == "hip" else {}
+
+
+class _Refused:
+    """A class that annotations may name, as `torch.cuda.Stream | None`, and of which there is nothing."""
+
+    def __init__(self, *_arguments: object, **_named: object) -> None:
+        _refuse()
 
 
 def _refuse(*_arguments: object, **_named: object) -> NoReturn:

@@ -13,7 +13,10 @@ from typing import Literal, Self
 
 from kernelwright.records.base import Record
 
-FaultKind = Literal["build", "run", "out_of_bounds", "race", "assertion", "unsupported"]
+FaultKind = Literal[
+    "build", "run", "out_of_bounds", "race", "deadlock", "undefined_lanes", "unwritten", "assertion", "unsupported"
+]
+INTERPRETER, REPAIRS = ("triton", "runtime", "interpreter.py"), {"builder.py", "bfloat16.py", "combine.py"}
 LOG_LINES = 60
 LOG_CHARACTERS = 6000
 
@@ -22,9 +25,8 @@ class Fault(Record):
     """What went wrong in the candidate's own code."""
 
     kind: FaultKind
-    """`build`: it does not import or compile, or needs more than the device has; `run`: it raised;
-    `out_of_bounds`, `race` and `assertion`: the interpreter saw it; `unsupported`: nothing is known of it,
-    since this machine cannot run what it does."""
+    """`build`: it does not import or compile, or needs more than the device has; `run`: it raised; `unsupported`: nothing is
+    known of it, since this machine cannot run what it does; all others: the interpreter saw it."""
     log: str
     """The candidate's frames and the message, short enough for a prompt."""
 
@@ -79,7 +81,15 @@ class Boundary:
             for known, kind in self._kinds.items():
                 if isinstance(link, known):
                     return kind
-        return self.default
+        return "unsupported" if self.default == "run" and _of_the_interpreter(error) else self.default
+
+
+def _of_the_interpreter(error: BaseException) -> bool:
+    """Whether it was raised inside Triton's interpreter or our repairs of it, by an operation that the compiler took."""
+    *_, innermost = _chain(error)
+    files = (Path(frame.filename) for frame in reversed(traceback.extract_tb(innermost.__traceback__)))
+    raised = next((file for file in files if "numpy" not in file.parts), Path())
+    return raised.parts[-3:] == INTERPRETER or (raised.parent == Path(__file__).parent and raised.name in REPAIRS)
 
 
 def describe(error: BaseException, source: Path) -> str:
@@ -115,7 +125,8 @@ def _message(error: BaseException) -> str:
         if type(link).__name__ == "InterpreterError" and link.__cause__ is not None:
             continue  # its text is the repr of its cause
         if text and not any(text in earlier for earlier in said):
-            said.append(f"{type(link).__name__}: {text}")
+            # Our own checks speak in sentences.
+            said.append(text if isinstance(link, CandidateError) else f"{type(link).__name__}: {text}")
     return "\n".join(said) or type(error).__name__
 
 

@@ -1,8 +1,7 @@
 """A Triton candidate run by Triton's interpreter on CPU tensors, at reduced shapes.
 
 The interpreter is repaired first, and what stays unsupported is reported. Nothing is compared here: outputs go to the
-grader. Not seen here: whatever depends on warps, barriers or the order of reductions, and races between programs that
-use atomics.
+grader. Not seen here: whatever depends on warps, barriers or the order of reductions.
 
 Of the math library of CUDA and ROCm, each function that torch has too is computed by torch; the others raise
 UnsupportedError when they are called, so that no verdict follows from them.
@@ -24,13 +23,14 @@ from triton.language.extra import libdevice as generic
 from triton.language.extra.cuda import libdevice as cuda
 from triton.language.extra.hip import libdevice as hip
 from triton.runtime import interpreter
+from triton.runtime.errors import InterpreterError
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.triton.bfloat16 import install_carrier
 from kernelwright.evaluate.triton.binding import loaded
 from kernelwright.evaluate.triton.builder import PRECISIONS, RepairedBuilder
 from kernelwright.evaluate.triton.combine import install_trees
-from kernelwright.evaluate.triton.device import CudaPretence, absent_gpu
+from kernelwright.evaluate.triton.device import CudaPretence, RecordingDriver, absent_gpu
 from kernelwright.evaluate.triton.fault import Boundary, Fault, UnsupportedError
 from kernelwright.evaluate.triton.memory import tensors_of
 from kernelwright.evaluate.triton.model import (
@@ -43,6 +43,8 @@ from kernelwright.evaluate.triton.model import (
     seeded,
     written,
 )
+from kernelwright.evaluate.triton.programs import Order
+from kernelwright.evaluate.triton.undefined import Fill, Lanes
 from kernelwright.evaluate.triton.untyped import Untyped
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.records.candidate import Candidate
@@ -100,8 +102,24 @@ class Arguments(NamedTuple):
     """How the inputs are put together, and what forward writes to."""
 
 
+class Way(NamedTuple):
+    """How a call is interpreted."""
+
+    idle: bool = False
+    """No kernel runs, and memory that nobody has written holds NaN."""
+    seed: int = 0
+    """What a random program draws by; the module is built anew for each call, under the reference's seed."""
+    order: Order = "ascending"
+    """In which the programs of a launch begin."""
+    fill: Fill | None = None
+    """What undefined lanes hold; None: zero."""
+
+
+USUAL = Way()
+
+
 def interpret(
-    candidate: Candidate, task_source: str, arguments: Arguments, arch: str, idle: bool = False, seed: int = 0
+    candidate: Candidate, task_source: str, arguments: Arguments, arch: str, way: Way = USUAL
 ) -> tuple[torch.Tensor, ...] | Fault:
     """The candidate's outputs for `arguments`, computed by the interpreter.
 
@@ -110,23 +128,23 @@ def interpret(
         task_source: the task's file, for its `get_init_inputs`, at the reduced shapes.
         arguments: inputs and parameters.
         arch: the device that host code believes it is on.
-        idle: no kernel runs, and memory that nobody has written holds NaN.
-        seed: what a random program draws by; the module is built anew for each call, under the reference's seed.
+        way: in which order, for instance.
 
     Raises:
         RefereeError: Triton was imported without TRITON_INTERPRET=1.
     """
     install()
+    _Launches.order = way.order
     task = load_module(private_path("task"), task_source)
     path = private_path("kernel")
+    RepairedBuilder.lanes = Lanes(str(path), way.fill)
     outputs: tuple[torch.Tensor, ...] = ()
-    with Boundary(path, {NotImplementedError: "unsupported"}) as boundary, _pretending(arch), _idle(idle):
+    with Boundary(path, {NotImplementedError: "unsupported"}) as boundary, pretending(arch), _idle(way.idle):
         entry = load_entry(path, candidate)
         boundary.default = "run"
-        model = construct(entry, task)
-        own = loaded(model, arguments.parameters).own
-        workload = arguments.workload
-        seeded(seed)
+        model, workload = construct(entry, task), arguments.workload
+        own = loaded(model, arguments.parameters, constants=workload.constants).own
+        seeded(way.seed)
         outputs = (*flatten(call(model, workload, arguments.inputs)), *written(own, workload, arguments.inputs))
     return boundary.fault or outputs
 
@@ -139,6 +157,9 @@ class _Launches:
     """Whether kernels run in this process, and, where they do not, what they would have been given."""
 
     idle = False
+    order: Order = "ascending"
+    patched: ClassVar[set[int]] = set()
+    """The globals of functions whose language has been replaced in the launch that is running."""
     count = 0
     """Launches that were not made."""
     met: ClassVar[list[torch.Tensor]] = []
@@ -147,6 +168,11 @@ class _Launches:
 def launches() -> int:
     """How many kernels would have been launched in the last call without kernels."""
     return _Launches.count
+
+
+def undefined() -> Lanes:
+    """What the last call's masked loads left undefined."""
+    return RepairedBuilder.lanes
 
 
 def launched_with() -> list[torch.Tensor]:
@@ -192,18 +218,54 @@ def install() -> None:
         sanitize_overflow=False,  # the device wraps around in silence
         allowed_dot_input_precisions=PRECISIONS,
     )
-    execute = interpreter.GridExecutor.__call__
+    interpreter.GridExecutor.__call__ = _launch
+    interpreter.InterpretedFunction.__call__ = _device_function
 
-    def call(self: Untyped, *arguments: object, **named: object) -> Untyped:
-        if _Launches.idle:
-            given = [t.detach().clone() for t in tensors_of((*arguments, *named.values()))]
-            _Launches.met += given[: MOST_MET - len(_Launches.met)]
-            _Launches.count += 1
-            return None
-        RepairedBuilder.guard.enter({**dict(zip(self.arg_names, arguments, strict=False)), **named})
-        return execute(self, *arguments, **named)
 
-    interpreter.GridExecutor.__call__ = call
+def _launch(self: Untyped, *given: object, **named: object) -> None:
+    """Run one launch's programs; as Triton's own executor, but for their order, and without copies of the tensors."""
+    if _Launches.idle:
+        tensors = [t.detach().clone() for t in tensors_of((*given, *named.values()))]
+        _Launches.met += tensors[: MOST_MET - len(_Launches.met)]
+        _Launches.count += 1
+        return
+    function, builder = self.fn, interpreter.interpreter_builder
+    known = inspect.getfullargspec(function).args
+    named = {name: value for name, value in named.items() if name in known}
+    for hook in self.pre_run_hooks:
+        hook(*given, **named)
+    _Launches.patched.clear()
+    scope = interpreter._patch_lang(function)
+    try:
+        bound = inspect.getcallargs(function, *given, **named)
+        arguments = {n: v if n in self.constexprs else interpreter._implicit_cvt(v) for n, v in bound.items()}
+        grid = self.grid(arguments) if callable(self.grid) else self.grid
+        width, height, depth = (*map(int, grid), 1, 1)[:3]
+        builder.set_grid_dim(width, height, depth)
+
+        def begin(program: int) -> None:
+            builder.set_grid_idx(program % width, program // width % height, program // (width * height))
+
+        def run(program: int) -> None:
+            function(**arguments)
+            builder.guard.ended(program)
+
+        count = width * height * depth
+        builder.guard.enter(bound, count)
+        builder.launched(count, _Launches.order, begin, run)
+    finally:
+        scope.restore()
+
+
+def _device_function(self: Untyped, *given: object, **named: object) -> Untyped:
+    """Call a function from within a kernel; what the language is replaced by is looked up once in a launch."""
+    if id(self.fn.__globals__) not in _Launches.patched:
+        interpreter._patch_lang(self.fn)
+        _Launches.patched.add(id(self.fn.__globals__))
+    try:
+        return self.rewrite()(*given, **named)
+    except Exception as error:
+        raise InterpreterError(repr(error)) from error
 
 
 def install_indices() -> None:
@@ -221,15 +283,16 @@ def install_indices() -> None:
 
 
 @contextmanager
-def _pretending(arch: str) -> Iterator[None]:
+def pretending(arch: str) -> Iterator[RecordingDriver]:
+    """As host code and kernels of a candidate need it."""
     with (
-        absent_gpu(hardware(arch)),
+        absent_gpu(hardware(arch)) as driver,
         CudaPretence(),
         torch.no_grad(),
         np.errstate(all="ignore"),
         warnings.catch_warnings(action="ignore"),  # of numpy, about the values that the task gave it
     ):
-        yield
+        yield driver
 
 
 def install_libdevice() -> None:

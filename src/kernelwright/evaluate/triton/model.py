@@ -8,7 +8,6 @@ or fake, on any device.
 """
 
 import ast
-import dataclasses
 import importlib.util
 import random
 import sys
@@ -21,7 +20,7 @@ from typing import NamedTuple, cast
 import numpy as np
 import torch
 
-from kernelwright.evaluate.triton import calltree
+from kernelwright import calltree
 from kernelwright.evaluate.triton.fault import BuildError
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.task import Workload
@@ -217,10 +216,24 @@ def plain(result: object) -> tuple[torch.Tensor, ...]:
 
 
 def call(model: Callable[..., object], workload: Workload, inputs: Sequence[object]) -> object:
-    """What a model returns for these inputs, which are put together as the task's author does."""
+    """What a model returns for these inputs, which are put together as the task's author does.
+
+    Raises:
+        TypeError: it is more than tensors, where the reference returns nothing else.
+    """
     own = getattr(getattr(type(model), "forward", model), "__globals__", {})
     args, kwargs = calltree.arguments(workload.tree, inputs, own)
-    return model(*args, **kwargs)
+    result = model(*args, **kwargs)
+    if workload.result is None and (more := _more_than_tensors(result)):
+        raise TypeError(f"the model returned {more}, expected a tensor or a tuple of tensors as the reference returns")
+    return result
+
+
+def _more_than_tensors(result: object) -> str:
+    """What kind of thing a result holds beside tensors; empty: nothing."""
+    if isinstance(result, tuple | list):
+        return next(filter(None, map(_more_than_tensors, result)), "")
+    return "" if isinstance(result, torch.Tensor) else f"a {type(result).__name__}"
 
 
 def written(own: Mapping[str, torch.Tensor], workload: Workload, inputs: Sequence[object]) -> tuple[torch.Tensor, ...]:
@@ -234,25 +247,5 @@ def written(own: Mapping[str, torch.Tensor], workload: Workload, inputs: Sequenc
 
 
 def flatten(result: object) -> tuple[torch.Tensor, ...]:
-    """The tensors that a model returned, in order: complex ones as pairs, numbers without dimension, nothing for None.
-
-    Raises:
-        TypeError: it returned something else as well.
-    """
-    if isinstance(result, torch.Tensor):
-        return (calltree.real(result),)
-    if result is None:
-        return ()
-    if isinstance(result, bool | int | float):
-        # A number that came out of a tensor is no more precise than that was.
-        return (torch.tensor(result, dtype=torch.float32 if isinstance(result, float) else None),)
-    if isinstance(result, Mapping):
-        return flatten(list(result.values()))
-    if dataclasses.is_dataclass(result) and not isinstance(result, type):
-        return flatten([getattr(result, f.name) for f in dataclasses.fields(result)])
-    if isinstance(result, Sequence) and not isinstance(result, str):
-        return tuple(tensor for part in result for tensor in flatten(part))
-    raise TypeError(
-        f"the model returned a {type(result).__name__}; tensors and numbers can be judged, and lists, tuples, dicts and "
-        "dataclasses of them"
-    )
+    """The tensors that a model returned, in order (`calltree.tensors`)."""
+    return calltree.tensors(result)

@@ -1,20 +1,20 @@
 """A smaller workload that the same task accepts, so that an interpreter can run it in seconds.
 
-First the leading dimension of the inputs shrinks, then any size that several dimensions share, last the integer
-constants of the task's own source. Each step is kept only if the reference, run on tensors without values, accepts it.
-Primes are preferred, because no block size divides them. The grader draws inputs for the reduced workload, or cuts
-tensors that it has.
+First the leading dimension of the inputs shrinks, for which many kernels are written; then, where that is far from
+enough, any size that several dimensions share, last the integer constants of the task's own source. Each step is kept
+only if the reference, run on tensors without values, accepts it. Primes are preferred, because no block size divides
+them. The grader draws inputs for the reduced workload, or cuts tensors that it has.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from math import isqrt
+from math import isqrt, prod
 from types import ModuleType
 from typing import NamedTuple
 
 import torch
 
-from kernelwright.errors import TaskError
-from kernelwright.evaluate.triton import calltree
+from kernelwright import calltree
+from kernelwright.evaluate.triton.binding import held
 from kernelwright.evaluate.triton.device import without_values
 from kernelwright.evaluate.triton.fault import Boundary
 from kernelwright.evaluate.triton.model import (
@@ -37,6 +37,8 @@ ELEMENTS = 1 << 19
 """Elements of all tensors together that are aimed at: a second or so of the interpreter's time."""
 TOLERABLE = 4
 """A workload this many times larger is still run rather than the task's source changed."""
+PER_ROW = 512
+"""Elements that a row of a matrix, or of a batch of them, counts for at least: many kernels give each a program."""
 FEWEST_ROWS = 3
 FEWEST = 17
 """Sizes other than the leading one stay at least as large, so that several small blocks are needed."""
@@ -61,9 +63,11 @@ class Reduction(Record):
 class _Trial(NamedTuple):
     source: str
     workload: Workload
+    most: int
+    """Elements that are aimed at."""
 
 
-def reduce_workload(source: str, workload: Workload, aligned: bool = False) -> Reduction:
+def reduce_workload(source: str, workload: Workload, aligned: bool = False, most: int = ELEMENTS) -> Reduction:
     """The workload made small enough to interpret, or as it is where the task accepts nothing smaller.
 
     Args:
@@ -71,16 +75,16 @@ def reduce_workload(source: str, workload: Workload, aligned: bool = False) -> R
         workload: its full-size workload.
         aligned: shrink to powers of two instead of primes. A kernel that is wrong at odd sizes and right
             at these relies on a divisibility that the full size may well have.
+        most: elements that are aimed at.
 
-    Raises:
-        TaskError: the reference rejects even its own workload.
+    A reference that rejects inputs without values stays as large as it is.
     """
-    full = _Trial(source, workload)
+    full = _Trial(source, workload, most)
     if _probe(source, workload.inputs, workload) is None:
-        raise TaskError("the reference rejects inputs of its own workload when they carry no values")
+        return Reduction(workload=workload, source=source, description=_describe(workload, workload))
     fit = _power_of_two if aligned else _prime
     best = _descend(full, [_leading, *_size_options(workload)], fit)
-    if _cost(best.workload) > TOLERABLE * ELEMENTS:
+    if _cost(best.workload) > TOLERABLE * most:
         best = min(best, _shrink_constants(full, fit), key=lambda t: _cost(t.workload))
     return Reduction(workload=best.workload, source=best.source, description=_describe(best.workload, workload))
 
@@ -97,8 +101,8 @@ Option = Callable[[_Trial, Fit], Iterator[_Trial | None]]
 
 def _descend(trial: _Trial, options: Sequence[Option], fit: Fit) -> _Trial:
     """Turn each option until the workload is small enough, keeping what the reference accepts."""
-    for option in options:
-        if _cost(trial.workload) <= ELEMENTS:
+    for place, option in enumerate(options):
+        if _cost(trial.workload) <= trial.most * (TOLERABLE if place else 1):
             break
         for proposal in option(trial, fit):
             if proposal is not None and _cost(proposal.workload) < _cost(trial.workload):
@@ -114,7 +118,7 @@ def _leading(trial: _Trial, fit: Fit) -> Iterator[_Trial | None]:
         return
     largest = max(tensors, key=lambda t: t.numel)
     size = largest.shape[0]
-    rows = max(fit(size * ELEMENTS / _cost(trial.workload)), FEWEST_ROWS)
+    rows = max(fit(size * trial.most / _cost(trial.workload)), FEWEST_ROWS)
     if rows >= size:
         return
     for rank in (1, len(largest.shape)):
@@ -137,7 +141,7 @@ def _size_option(size: int) -> Option:
     def option(trial: _Trial, fit: Fit) -> Iterator[_Trial | None]:
         times = max((t.shape.count(size) for t in trial.workload.tensors), default=0)
         if times:
-            factor = (ELEMENTS / _cost(trial.workload)) ** (1 / times)
+            factor = (trial.most / _cost(trial.workload)) ** (1 / times)
             small = max(fit(size * factor), FEWEST)
             yield _reshaped(trial, lambda s: tuple(small if n == size else n for n in s))
 
@@ -151,7 +155,7 @@ def _shrink_constants(trial: _Trial, fit: Fit) -> _Trial:
     """
     bounds = {t.bound for t in trial.workload.tensors}
     fixed = {i.name for i in integers(trial.source) if i.value in bounds}
-    while _cost(trial.workload) > ELEMENTS:
+    while _cost(trial.workload) > trial.most:
         values = {i.name: i.value for i in integers(trial.source) if i.name not in fixed and i.value > FEWEST}
         if not values:
             break
@@ -168,7 +172,7 @@ def _shrink_constants(trial: _Trial, fit: Fit) -> _Trial:
 def _defined(trial: _Trial, name: str, value: int) -> _Trial | None:
     source = define(trial.source, (Define(name=name, value=value),))
     workload = _probe(source, None, trial.workload)
-    return _Trial(source, workload) if workload else None
+    return trial._replace(source=source, workload=workload) if workload else None
 
 
 def _reshaped(trial: _Trial, change: Change) -> _Trial | None:
@@ -176,7 +180,7 @@ def _reshaped(trial: _Trial, change: Change) -> _Trial | None:
         i if isinstance(i, Scalar) else i.model_copy(update={"shape": change(i.shape)}) for i in trial.workload.inputs
     ]
     workload = _probe(trial.source, inputs, trial.workload)
-    return _Trial(trial.source, workload) if workload else None
+    return trial._replace(workload=workload) if workload else None
 
 
 def _probe(source: str, inputs: Sequence[Input] | None, names: Workload) -> Workload | None:
@@ -195,11 +199,13 @@ def _probe(source: str, inputs: Sequence[Input] | None, names: Workload) -> Work
         outputs = (*flatten(call(model, names, arguments)), *written(model.state_dict(), names, arguments))
         return Workload(
             inputs=tuple(map(_renewed, names.inputs, arguments)),
-            parameters=tuple(map(_renewed_tensor, names.parameters, map(calltree.real, model.state_dict().values()))),
+            parameters=tuple(map(_renewed_tensor, names.parameters, held(model).values())),
             outputs=tuple(map(_renewed_tensor, names.outputs, outputs)),
             tree=names.tree,
+            result=names.result,
             changes=names.changes,
             state=names.state,
+            constants=names.constants,
         )
     return None if boundary.fault else names
 
@@ -223,9 +229,15 @@ def _renewed_tensor(spec: TensorSpec, tensor: torch.Tensor) -> TensorSpec:
     return spec.model_copy(update={"shape": tuple(tensor.shape)})
 
 
+def elements(workload: Workload) -> int:
+    """Of all tensors."""
+    return sum(t.numel for t in (*workload.tensors, *workload.parameters, *workload.outputs))
+
+
 def _cost(workload: Workload) -> int:
-    """Elements of all tensors; never zero."""
-    return sum(t.numel for t in (*workload.tensors, *workload.parameters, *workload.outputs)) or 1
+    """Elements, or what rows count for if that is more; never zero."""
+    rows = max((prod(t.shape[:-1]) for t in workload.tensors if len(t.shape) in (2, 3)), default=0)
+    return max(elements(workload), PER_ROW * rows, 1)
 
 
 def _describe(small: Workload, full: Workload) -> str:

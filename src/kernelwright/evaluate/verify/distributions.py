@@ -1,20 +1,19 @@
 """Input distributions: what a kernel must get right besides inputs as they are drawn.
 
 The domains say which distributions a task admits. They follow KernelBench-Verified (arXiv 2607.16241: times 3, times
-0.01, negated) with a huge element, integers and unaligned pointers added.
+0.01, negated) with a huge element, integers and unaligned pointers added, and with what inputs mean (`meaning.py`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
 from kernelwright.evaluate import float8
+from kernelwright.evaluate.verify.meaning import Given, OfEveryKind, Transform, far_from_zero, in_order
 from kernelwright.records.graph import ASSERTING
 from kernelwright.records.tensor import Domain, TensorSpec
 
-Transform = Callable[[torch.Tensor, TensorSpec, torch.Generator, int], None]
-"""Changes a tensor in its place: there may be no memory for another. The last argument is the input's number."""
 PIECE = 1 << 26
 """Elements that are drawn at a time."""
 
@@ -49,11 +48,15 @@ class InputDistribution:
     change: Transform
     shift: int = 0
     """Elements by which every pointer is moved off its alignment."""
+    of_meaning: bool = False
+    """Whether it follows from what inputs mean; integers and masks have their part in it too."""
+    weaker: "InputDistribution | None" = None
+    """What is tried in its place where the reference does not bear it."""
 
     @property
     def replaces(self) -> bool:
         """Whether elements get values that were not drawn: one far above all others, or few different ones."""
-        return self.change in (_huge, _ends, _integers)
+        return self.change in (_huge, _ends, _integers) or self.of_meaning
 
     @property
     def moves_zeros(self) -> bool:
@@ -62,54 +65,53 @@ class InputDistribution:
 
 
 def _scaled(factor: float) -> Transform:
-    def scale(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator, number: int) -> None:
+    def scale(x: torch.Tensor, given: Given) -> None:
         if factor != 1.0:
             x.mul_(factor)
 
     return scale
 
 
-def _small(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator, number: int) -> None:
+def _small(x: torch.Tensor, given: Given) -> None:
     """One is negative where the domain has signs: what looks at some and takes the rest for like them meets no sign of it."""
     x.mul_(0.01)
-    if spec.domain is Domain.REAL:
-        where = int(torch.randint(x.numel(), (1,), generator=generator, device=x.device))
+    if given.spec.domain is Domain.REAL:
+        where = int(given.below(x.numel(), (1,), x.device))
         low, high = x.aminmax()
         x.view(-1)[where] = torch.minimum(low, -high)
 
 
-def _huge(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator, number: int) -> None:
-    where = int(torch.randint(x.numel(), (1,), generator=generator, device=x.device))
-    x.view(-1)[where] = LARGEST
+def _huge(x: torch.Tensor, given: Given) -> None:
+    x.view(-1)[int(given.below(x.numel(), (1,), x.device))] = LARGEST
 
 
-def _ends(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator, number: int) -> None:
+def _ends(x: torch.Tensor, given: Given) -> None:
     """Each input has its own values, so that they cancel in no difference of two.
 
     The first one is smaller: what one accumulator takes after it must not vanish beside it, and it must not hide the last
     one from a maximum.
     """
-    flat, largest = x.view(-1), LARGEST / (1 + number)
+    flat, largest = x.view(-1), LARGEST / (1 + given.number)
     flat[0] = largest / 10
     flat[-1] = largest
 
 
-def _integers(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator, number: int) -> None:
-    low = 0 if spec.domain is Domain.NON_NEGATIVE else -4
+def _integers(x: torch.Tensor, given: Given) -> None:
+    low = 0 if given.spec.domain is Domain.NON_NEGATIVE else -4
     for piece in x.view(-1).split(PIECE):
-        piece.copy_(torch.randint(low, 5, piece.shape, generator=generator, device=x.device, dtype=torch.int8))
+        piece.copy_(torch.randint(low, 5, piece.shape, generator=given.generator, device=x.device, dtype=torch.int8))
 
 
-def _alike(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator, number: int) -> None:
+def _alike(x: torch.Tensor, given: Given) -> None:
     """All positions are zero, and what they choose from is larger there."""
-    if not spec.floating:
+    if not given.spec.floating:
         x.zero_()
         return
     for axis in range(x.dim()):
         x.select(axis, 0).mul_(3.0)
 
 
-def _offset(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator, number: int) -> None:
+def _offset(x: torch.Tensor, given: Given) -> None:
     """By an eighth of its range, so that it stays of its own size, and needs no second copy of it."""
     low, high = x.aminmax()
     x.add_((high - low) / 8)
@@ -117,6 +119,8 @@ def _offset(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator, numbe
 
 AS_GIVEN = InputDistribution("as given", (), _scaled(1.0))
 HUGE = InputDistribution("one huge element", SCALABLE, _huge)
+SCALES = {"times 3": 3.0, "times 0.01": 0.01}
+"""At which scales inputs are checked, and timed by lot."""
 REPLACED = InputDistribution("some elements replaced", (), _huge)
 """Of inputs in which elements were put far above the others already."""
 UNALIGNED = InputDistribution("unaligned pointers", (), _scaled(1.0), shift=1)
@@ -133,6 +137,22 @@ DISTRIBUTIONS = (
     HUGE,
     InputDistribution("small integers", SCALABLE, _integers),
 )
+SPREADS = (256.0, 64.0, 16.0, 2.0)
+"""By how many times their spread inputs are moved away from zero: the most that the reference bears."""
+
+
+def _of_meaning() -> tuple[InputDistribution, ...]:
+    far: InputDistribution | None = None
+    for spreads in reversed(SPREADS):
+        far = InputDistribution("far from zero", SCALABLE, far_from_zero(spreads), of_meaning=True, weaker=far)
+    assert far is not None
+    mild, kinds = OfEveryKind(weaker=True), "rows of every kind"
+    every = InputDistribution(kinds, tuple(Domain), mild, of_meaning=True)
+    ordered = InputDistribution("in order", tuple(Domain), in_order, of_meaning=True)
+    return ordered, far, InputDistribution(kinds, tuple(Domain), OfEveryKind(), of_meaning=True, weaker=every)
+
+
+OF_MEANING = _of_meaning()
 
 
 def admitted(
@@ -146,13 +166,22 @@ def admitted(
     `longest`: how many elements the longest reduction adds up.
     """
     within = not ASSERTING.isdisjoint(operations)
-    found = [r for r in (*DISTRIBUTIONS, *([ENDS] if longest >= LONG else [])) if not within or r.change is _small]
-    found = [r for r in found if any(t.floating and t.domain in r.domains for t in inputs)]
+    found = [
+        r
+        for r in (*DISTRIBUTIONS, *([ENDS] if longest >= LONG else []), *OF_MEANING)
+        if (not within or r.change is _small) and any(_touches(r, t) for t in inputs)
+    ]
     if _one_of_choices(inputs, outputs):
         found.append(ALIKE)
     if _one_of_several(inputs, outputs) and not within:
         found.append(COMMON)
     return found if any(word in op for op in operations for word in ALIGNED) else [*found, UNALIGNED]
+
+
+def _touches(distribution: InputDistribution, spec: TensorSpec) -> bool:
+    """Whether it changes such an input: a number alone has no order and no rows."""
+    whole = distribution.of_meaning and spec.numel > 1
+    return spec.domain in distribution.domains and (whole or (spec.floating and not distribution.of_meaning))
 
 
 def _one_of_choices(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> bool:
@@ -168,28 +197,26 @@ def _one_of_several(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec])
 
 
 def apply(
-    distribution: InputDistribution,
-    x: torch.Tensor,
-    spec: TensorSpec,
-    generator: torch.Generator,
-    into: torch.Tensor | None = None,
-    number: int = 0,
+    distribution: InputDistribution, x: torch.Tensor, given: Given, into: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """One input under an input distribution, written to `into`; nothing else takes memory. `number`: which input it is."""
+    """One input under an input distribution, written to `into`."""
     changed = torch.empty_like(x, memory_format=torch.contiguous_format) if into is None else into
     changed.copy_(x)
-    if (spec.floating or distribution is ALIKE) and spec.domain in distribution.domains and x.numel():
-        float8.change(changed, lambda values: distribution.change(values, spec, generator, number))
+    alike = distribution is ALIKE and given.spec.domain in ALIKE.domains
+    if x.numel() and (alike or _touches(distribution, given.spec)):
+        float8.change(changed, lambda values: distribution.change(values, given))
     return changed
 
 
 def keeps(distribution: InputDistribution, how: str) -> bool:
-    """Whether an input distribution leaves an input what it is, whose contents are made as `how` says (`timing/structure.py`).
+    """Whether an input distribution may change an input, whose contents are made as `how` says (`timing/structure.py`).
 
-    A matrix with zeros in their places may be scaled, and no element of it replaced; what is sorted, symmetric or of rows of
-    length one is left as it was drawn.
+    A matrix with zeros in their places may be scaled, and no element of it replaced. What has another structure is changed
+    within it (`structure.restored`); integers that never change are in one case, by rows.
     """
-    return how == "mixed" or (how == "aligned" and not distribution.moves_zeros)
+    if how == "kept":
+        return isinstance(distribution.change, OfEveryKind)
+    return how != "aligned" or not distribution.moves_zeros
 
 
 def random_parameter(x: torch.Tensor, spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:

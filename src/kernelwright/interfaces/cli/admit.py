@@ -1,14 +1,14 @@
 """`kernelwright admit DIR…`: which tasks can be judged, and why the others cannot."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from kernelwright.errors import TaskError
-from kernelwright.interfaces.cli.console import OUTPUT, watched
+from kernelwright.interfaces.cli.console import OUTPUT, plain_table, print_result, watched
+from kernelwright.interfaces.cli.options import Isolation, Json, Numerics, Target
 from kernelwright.interfaces.cli.words import plain
 
 if TYPE_CHECKING:
@@ -21,10 +21,7 @@ def admit(  # noqa: PLR0913  a flag is a parameter
         list[Path],
         typer.Argument(metavar="PATH", help="Task files, or directories of task files.", show_default=False),
     ],
-    target: Annotated[
-        str | None,
-        typer.Option(help="{targets}. Default: the GPU if there is one, else cpu."),
-    ] = None,
+    target: Target = None,
     lines: Annotated[
         Path, typer.Option("--report", help="The report file. Tasks that it already has are skipped.")
     ] = Path("admission.jsonl"),
@@ -33,13 +30,9 @@ def admit(  # noqa: PLR0913  a flag is a parameter
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Examine every task again, even if the report has it.")
     ] = False,
-    isolation: Annotated[
-        Literal["auto", "strict"], typer.Option(help="strict: refuse to judge in a weakened sandbox.")
-    ] = "auto",
-    numerics: Annotated[
-        Literal["as-is", "strict"], typer.Option(help="PyTorch's precision flags: its defaults, or fp32 without TF32.")
-    ] = "as-is",
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    isolation: Isolation = "auto",
+    numerics: Numerics = "as-is",
+    json: Json = False,
 ) -> None:
     """Examine tasks: which can be judged, and why not the others?
 
@@ -55,17 +48,12 @@ def admit(  # noqa: PLR0913  a flag is a parameter
             api.must_be_writable(file, flag)
     with watched(context, "run the same command to continue") as suppliers:
         found = api.admit(request, suppliers)
-    if json:
-        print(found.model_dump_json(indent=2))
-    else:
-        _show(found)
+    print_result(found, json, _show)
     raise typer.Exit(0 if found.all_fit else TaskError.exit_code)
 
 
 def _show(found: "Admission") -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("task", "standing", "why"):
-        table.add_column(name, overflow="fold")
+    table = plain_table("task", "standing", "why")
     for task in found.tasks:
         table.add_row(escape(plain(task.name)), _standing(task), escape(plain(_why(task))))
     OUTPUT.print(table)
@@ -82,7 +70,8 @@ def _standing(task: "TaskReport") -> str:
 
 def _why(task: "TaskReport") -> str:
     if task.fit:
-        return "\n".join(f"{check.name}: {check.figure}" for check in task.warnings)
+        told = (*task.warnings, *(check for check in task.checks if check.name == "cases"))
+        return "\n".join(f"{check.name}: {check.figure}" for check in told)
     # Of a traceback, what raised is in the last line; the report has all of it.
     lines = task.message.strip().splitlines()
     return lines[0] if len(lines) < 2 else f"{lines[0]}\n{lines[-1].strip()}"

@@ -1,18 +1,18 @@
 """`kernelwright audit PATH`: kernels that others published, measured here beside what was claimed."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from kernelwright.interfaces.cli.console import OUTPUT, watched
-from kernelwright.interfaces.cli.words import plain, ratio
+from kernelwright.interfaces.cli.console import OUTPUT, plain_table, watched
+from kernelwright.interfaces.cli.options import Isolation, Quick, Target, Weights
+from kernelwright.interfaces.cli.words import plain
+from kernelwright.records.answer import compared
 
 if TYPE_CHECKING:
     from kernelwright import api
-    from kernelwright.records.measure import Versus
     from kernelwright.records.published import AuditedKernel
 
 WIDTH = 72
@@ -31,21 +31,16 @@ def audit(  # noqa: PLR0913  a flag is a parameter
     tasks: Annotated[
         Path | None, typer.Option(help="Where the tasks are, if PATH only refers to them: a KernelBench checkout.")
     ] = None,
-    target: Annotated[str | None, typer.Option(help="{targets}. Default: the GPU if there is one, else cpu.")] = None,
+    target: Target = None,
     out: Annotated[
         Path,
         typer.Option(help="Folder of the page, the JSON and the verdicts. What it has already is not judged again."),
     ] = Path("audit"),
-    weights: Annotated[
-        Literal["fresh", "constant"],
-        typer.Option(help="constant: parameters stay, as in inference, and may be packed. fresh: as in training."),
-    ] = "constant",
-    quick: Annotated[bool, typer.Option("--quick", help="Measure only as long as a search does.")] = False,
+    weights: Weights = "constant",
+    quick: Quick = False,
     limit_s: Annotated[float, typer.Option(min=1, help="Seconds that one kernel may take.")] = 600.0,
     fresh: Annotated[bool, typer.Option("--fresh", help="Judge every kernel again.")] = False,
-    isolation: Annotated[
-        Literal["auto", "strict"], typer.Option(help="strict: refuse to judge in a weakened sandbox.")
-    ] = "auto",
+    isolation: Isolation = "auto",
     json: Annotated[bool, typer.Option("--json", help="Print the audit as JSON.")] = False,
 ) -> None:
     """Judge kernels that were published: what was claimed beside what is measured.
@@ -73,9 +68,7 @@ def audit(  # noqa: PLR0913  a flag is a parameter
 
 
 def _show(found: "api.AuditResult") -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("kernel", "claimed", "against eager", "against torch.compile", "why no time"):
-        table.add_column(name, overflow="fold")
+    table = plain_table("kernel", "claimed", "against eager", "against torch.compile", "why no time")
     for kernel in found.audit.kernels:
         table.add_row(*(escape(plain(cell)) for cell in _cells(kernel)))
     OUTPUT.print(table)
@@ -88,10 +81,7 @@ def _show(found: "api.AuditResult") -> None:
 
 def _cells(kernel: "AuditedKernel") -> tuple[str, ...]:
     claimed = kernel.published.claimed
-    against = [_ratio(kernel.against(name)) for name in ("eager", "compile")]
+    versus = [kernel.against(name) for name in ("eager", "compile")]
+    against = [compared(v.speedup, v.verdict) if v else "-" for v in versus]
     why = kernel.reason or ("weights of construction" if kernel.weights == "construction" else "")
     return kernel.published.name[:WIDTH], f"{claimed:.2f}x" if claimed else "-", *against, why
-
-
-def _ratio(versus: "Versus | None") -> str:
-    return ratio(versus.speedup, versus.verdict) if versus else "-"

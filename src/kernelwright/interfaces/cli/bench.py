@@ -9,19 +9,24 @@ import typer
 from rich.markup import escape
 
 from kernelwright.errors import UsageError
-from kernelwright.interfaces.cli.console import ERRORS, OUTPUT, interruptible, suppliers_of
+from kernelwright.interfaces.cli.console import ERRORS, OUTPUT, given, interruptible, suppliers_of
+from kernelwright.interfaces.cli.options import Target
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
-
     from kernelwright import api
 
 _WHAT, _BUDGET = "What to compare", "What each cell may spend (one task, strategy, proposer, model, reward and seed)"
 _KERNELBENCH = "Take the tasks from a checkout of KernelBench"
 
 
-def _option(words: str, panel: str | None = None, metavar: str | None = None) -> object:
-    return typer.Option(metavar=metavar, help=words, rich_help_panel=panel)
+def _option(words: str, panel: str | None = None, metavar: str | None = None, also: tuple[str, ...] = ()) -> object:
+    """An option with its words; `also`: its spellings, where it has others than the parameter's name."""
+    return typer.Option(*also, metavar=metavar, help=words, rich_help_panel=panel)
+
+
+def _list(words: str, plural: str, singular: str) -> object:
+    """An option that takes a list, and whoever gives one calls it as `optimize` does."""
+    return _option(words, _WHAT, also=(f"--{plural}", f"--{singular}"))
 
 
 Tasks = Annotated[
@@ -33,18 +38,25 @@ Tasks = Annotated[
     ),
 ]
 Strategies = Annotated[
-    str | None, _option("Strategies, separated by commas: {spellings}. Default: all, each as it is.", _WHAT)
+    str | None,
+    _list("Strategies, separated by commas: {spellings}. Default: all, each as it is.", "strategies", "strategy"),
 ]
 Proposers = Annotated[
     str | None,
-    _option(
+    _list(
         "author, inductor, graph, llm or llm:VARIANT, separated by commas. Default: llm with --model, else author.",
-        _WHAT,
+        "proposers",
+        "proposer",
     ),
 ]
-Rewards = Annotated[str, _option("Rewards that a predictor learns, separated by commas.", _WHAT)]
+Rewards = Annotated[
+    str,
+    _list(
+        "Rewards, separated by commas, for every strategy alike. Default: each strategy its own.", "rewards", "reward"
+    ),
+]
 Seeds = Annotated[
-    str, _option("Seeds of the search's random choices, separated by commas; each is a repetition.", _WHAT)
+    str, _list("Seeds of the search's random choices, separated by commas; each is a repetition.", "seeds", "seed")
 ]
 Sample = Annotated[int | None, _option("Use only this many of the tasks.", _WHAT)]
 Models = Annotated[
@@ -67,6 +79,7 @@ NaiveKernels = Annotated[
 ]
 Proposals = Annotated[int | None, _option("How many proposals the search may make.", _BUDGET)]
 DeviceSeconds = Annotated[float | None, _option("Seconds that evaluating may take.", _BUDGET)]
+MaxSeconds = Annotated[float | None, _option("Seconds that the search may take, whatever is in flight.", _BUDGET)]
 MaxTokens = Annotated[int | None, _option("Tokens that the models may use.", _BUDGET)]
 MaxUsd = Annotated[float | None, _option("US dollars that the models may cost.", _BUDGET)]
 TokensTotal = Annotated[int | None, _option("Tokens for all cells together.", _BUDGET)]
@@ -81,7 +94,6 @@ IncludeUnfit = Annotated[
         "--include-unfit/--unfit", help="Also run problems that are known to be unfit.", rich_help_panel=_KERNELBENCH
     ),
 ]
-TargetName = Annotated[str | None, _option("{targets}. Default: the GPU if there is one, else cpu.")]
 Config = Annotated[Path | None, _option("Read every cell's settings from this TOML file. Flags override it.")]
 RunDir = Annotated[
     Path | None, _option("The bench's folder; a bench that is already there continues. Default: bench-runs/DATE.")
@@ -101,7 +113,7 @@ def bench(  # noqa: PLR0913  a flag is a parameter
     tasks: Tasks = None,
     strategies: Strategies = None,
     proposers: Proposers = None,
-    rewards: Rewards = "tritongym",
+    rewards: Rewards = "",
     seeds: Seeds = "0",
     sample: Sample = None,
     model: Models = None,
@@ -109,6 +121,7 @@ def bench(  # noqa: PLR0913  a flag is a parameter
     naive: NaiveKernels = None,
     budget: Proposals = None,
     device_seconds: DeviceSeconds = None,
+    max_seconds: MaxSeconds = None,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     max_tokens_total: TokensTotal = None,
@@ -118,7 +131,7 @@ def bench(  # noqa: PLR0913  a flag is a parameter
     problems: Problems = "",
     precision: InPrecision = "fp32",
     include_unfit: IncludeUnfit = False,
-    target: TargetName = None,
+    target: Target = None,
     config: Config = None,
     run_dir: RunDir = None,
     isolation: Isolation = None,
@@ -128,14 +141,13 @@ def bench(  # noqa: PLR0913  a flag is a parameter
 ) -> None:
     """Compare strategies on a set of tasks: which are right, how fast, and at what cost."""
     from kernelwright import api
-    from kernelwright.interfaces.cli.screen import BenchScreen
 
     checkout = api.KernelBench(kernelbench, level, precision, problems, include_unfit) if kernelbench else None
     model_sets = api.read_model_sets(model or ())
     flags: api.Settings = {
-        "budget": _given(proposals=budget, device_s=device_seconds, tokens=max_tokens, usd=max_usd),
+        "budget": given(proposals=budget, device_s=device_seconds, tokens=max_tokens, usd=max_usd, wall_s=max_seconds),
         "models": {role: one.model_dump(exclude_unset=True) for role, one in model_sets.common.items()},
-        "policy": _given(isolation=isolation, numerics=numerics),
+        "policy": given(isolation=isolation, numerics=numerics),
     }
     written, compared = _compared(proposers or ("llm" if model else "author"), strategies)
     request = api.BenchRequest(
@@ -146,14 +158,21 @@ def bench(  # noqa: PLR0913  a flag is a parameter
         rewards=_listed(rewards),
         seeds=_numbers(seeds),
         target=target,
-        config=api.load_config(config, {name: value for name, value in flags.items() if value}),
+        config=api.load_config(config, given(**flags), tell=ERRORS.print),
         model_sets=model_sets.compared,
         total=api.Total(max_tokens_total, max_usd_total),
         sample=sample,
         naive=naive,
         retry=retry,
     )
-    with interruptible("the bench had not begun, or could not be summed up"), BenchScreen(ERRORS) as screen:
+    _play(context, request, json=json)
+
+
+def _play(context: typer.Context, request: "api.BenchRequest", *, json: bool) -> None:
+    from kernelwright import api
+    from kernelwright.interfaces.cli.screen import BenchScreen
+
+    with interruptible(lambda: "the bench had not begun, or could not be summed up"), BenchScreen(ERRORS) as screen:
         result = api.bench(request, replace(suppliers_of(context), listener=screen), screen.tell)
     _end(result, request.folder, json=json)
 
@@ -172,6 +191,7 @@ def _end(result: "api.BenchResult", folder: Path, *, json: bool) -> None:
         OUTPUT.print(result.shown)
         OUTPUT.print(f"json {escape(str(result.json))}")
         OUTPUT.print(f"page {escape(str(result.page))}")
+        OUTPUT.print(f"csv  {escape(str(folder / 'bench.csv'))}; figures {escape(str(folder / 'figures'))}")
     if not result.comparison.complete:
         ERRORS.print(f"continue with the same command and --run-dir {escape(str(folder))}")
     raise typer.Exit(result.exit_code)
@@ -191,11 +211,6 @@ def _suite(tasks: list[Path] | None, kernelbench: "api.KernelBench | None") -> "
     if bool(tasks) == (kernelbench is not None):
         raise UsageError("name either a directory of tasks or --kernelbench and its folder")
     return kernelbench if kernelbench is not None else tuple(tasks or ())
-
-
-def _given(**flags: str | float | None) -> "dict[str, JsonValue]":
-    """The flags that were given."""
-    return {name: value for name, value in flags.items() if value is not None}
 
 
 def _listed(text: str) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""How `optimize` and `resume` end: JSON or a few lines, the kernel's file, the exit code."""
+"""How `optimize` and `resume` end: JSON or a few lines, the kernel's file, the exit code; and where `-o` may write.
+
+Neither the drop-in nor its receipt takes the place of the task.
+"""
 
 from pathlib import Path
 
@@ -7,11 +10,11 @@ from rich.markup import escape
 from rich.style import Style
 from rich.text import Text
 
-from kernelwright.api import OptimizeResult, RunSummary, write_whole
-from kernelwright.errors import ProposeError, StoreError
+from kernelwright.api import OptimizeResult, RunSummary, at_size_of, read_task, source_of, task_file, write_whole
+from kernelwright.errors import ProposeError, StoreError, TaskError, UsageError
 from kernelwright.interfaces.cli.console import ERRORS, OUTPUT
-from kernelwright.interfaces.cli.places import receipt_beside
 from kernelwright.interfaces.cli.words import plain
+from kernelwright.records.answer import BRIEF
 
 
 def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
@@ -31,7 +34,7 @@ def end(result: OptimizeResult, *, json: bool, output: Path | None) -> None:
     if result.error is not None:
         ERRORS.print(f"[bold red]error:[/] {escape(plain(str(result.error)))}")
     # What a proposer cannot write now, it cannot write in a resumed run either.
-    if not result.summary.complete and not isinstance(result.error, ProposeError):
+    if result.summary.goes_on and not isinstance(result.error, ProposeError):
         ERRORS.print(f"continue with: kernelwright resume {escape(result.summary.folder)}")
     raise typer.Exit(result.exit_code)
 
@@ -46,9 +49,10 @@ def _copy(result: OptimizeResult, output: Path) -> None:
 
 
 def _why_not(result: OptimizeResult) -> str:
-    if result.summary.pytorch_stays:
-        return "PyTorch stays (--keep-slower writes it all the same)"
-    return "the kernel can be no drop-in" if result.source is not None else "nothing right was found"
+    if result.source is not None:
+        return "the kernel can be no drop-in"
+    cure = " (--keep-slower writes it all the same)" if result.summary.pytorch_stays else ""
+    return f"{result.summary.said}{cure}"
 
 
 def _write(file: Path | None, output: Path) -> None:
@@ -91,7 +95,8 @@ def _show(result: OptimizeResult, output: Path | None) -> None:
     found = result.kernel or result.source
     if found is not None:
         written = output if output is not None and (result.kernel or output.suffix == found.suffix) else found
-        OUTPUT.print(file_line("kernel", written))
+        untimed = f" ({BRIEF[result.summary.answer]})" if result.summary.answer in BRIEF else ""
+        OUTPUT.print(Text.assemble(file_line("kernel", written), untimed))
     if found is not None and result.receipt is not None:
         OUTPUT.print(file_line("receipt", receipt_beside(output) if output else result.receipt))
     OUTPUT.print(file_line("report", result.report))
@@ -106,3 +111,46 @@ def linked(path: Path) -> Text:
     """A path that is a link on a terminal that knows links."""
     link = Style(link=path.absolute().as_uri())
     return Text(plain(str(path)), style=link, no_wrap=True, overflow="ignore")
+
+
+def receipt_beside(output: Path) -> Path:
+    """The receipt that is written with a drop-in."""
+    return output.with_suffix(".receipt.json")
+
+
+def must_spare(task: Path, output: Path) -> None:
+    """Ask before the search that `-o` would not write over the task.
+
+    Raises:
+        UsageError: it would.
+    """
+    file = task_file(task)
+    for place in (output, receipt_beside(output)):
+        if file.exists() and place.exists() and file.samefile(place):
+            raise _is_the_task(output, place)
+
+
+def must_spare_task_of(run: Path, output: Path) -> None:
+    """The same for a stored run, which knows its task's text and not where it lay.
+
+    Raises:
+        UsageError: it would write over a file with that text.
+        StoreError: there is no such run.
+    """
+    source = source_of(run)
+    for place in (output, receipt_beside(output)):
+        if place.is_file() and _origin(at_size_of(place, source.name)) == source.origin:
+            raise _is_the_task(output, place)
+
+
+def _origin(file: Path) -> str | None:
+    """A task file's own code; None of a file that holds no task."""
+    try:
+        return read_task(file).origin
+    except TaskError:
+        return None
+
+
+def _is_the_task(output: Path, place: Path) -> UsageError:
+    what = "" if place == output else f"its receipt would be {place}, and "
+    return UsageError(f"-o {output}: {what}that is the task itself, which would be lost: name another file")

@@ -1,5 +1,9 @@
-"""`kernelwright graph build | show | merge | stats | check`: the graph of techniques, grown, looked at and examined."""
+"""`kernelwright graph build | show | merge | stats | check`: the graph of techniques, grown, looked at and examined.
 
+`kernelwright techniques WORDS`: what to try against a bottleneck, for an operator family, a device and a language.
+"""
+
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -7,7 +11,8 @@ import typer
 from rich.markup import escape
 
 from kernelwright.errors import UsageError
-from kernelwright.interfaces.cli.console import OUTPUT, watched
+from kernelwright.interfaces.cli.console import ERRORS, OUTPUT, print_result, watched
+from kernelwright.interfaces.cli.options import Json
 from kernelwright.interfaces.cli.words import plain
 
 if TYPE_CHECKING:
@@ -41,7 +46,7 @@ def graph(  # noqa: PLR0913  a flag is a parameter
     ] = None,
     page: Annotated[Path | None, typer.Option("--html", help="show: the page to write. Default: graph.html.")] = None,
     svg: Annotated[Path | None, typer.Option("--svg", help="show: the picture alone, for papers.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Grow, look at and examine the graph of techniques.
 
@@ -56,11 +61,11 @@ def graph(  # noqa: PLR0913  a flag is a parameter
     elif action == "merge":
         if not files:
             raise UsageError("graph merge needs graphs to put together: name their files")
-        _say(api.merge_graphs(files, _needed(out, "merge")), json)
+        print_result(api.merge_graphs(files, _needed(out, "merge")), json, _show_stats)
     elif action == "show":
         _show(files, page, svg, json)
     elif action == "stats":
-        _say(api.graph_stats(_one(files)), json)
+        print_result(api.graph_stats(_one(files)), json, _show_stats)
     else:
         _check(api.graph_faults(_one(files)), json)
 
@@ -100,29 +105,53 @@ def _show(files: tuple[Path, ...], page: Path | None, svg: Path | None, json: bo
 
     written = [str(file) for file in api.show_graph(_one(files), page or (None if svg else Path("graph.html")), svg)]
     if json:
-        _print_json({"written": written})
+        print(dumps({"written": written}, indent=2))
     else:
         OUTPUT.print("\n".join(map(escape, written)))
 
 
-def _say(found: "api.GraphStats", json: bool) -> None:
-    if json:
-        print(found.model_dump_json(indent=2))
-        return
+def _show_stats(found: "api.GraphStats") -> None:
     for name, value in found.model_dump().items():
-        told = ", ".join(f"{key}: {count}" for key, count in value.items()) if isinstance(value, dict) else value
-        OUTPUT.print(f"{name:14}{escape(str(told))}")
+        text = ", ".join(f"{key}: {count}" for key, count in value.items()) if isinstance(value, dict) else value
+        OUTPUT.print(f"{name:14}{escape(str(text))}")
 
 
 def _check(faults: tuple[str, ...], json: bool) -> None:
     if json:
-        _print_json({"faults": list(faults)})
+        print(dumps({"faults": faults}, indent=2))
     else:
         OUTPUT.print("\n".join(map(escape, faults)) or "nothing is at fault")
     raise typer.Exit(3 if faults else 0)
 
 
-def _print_json(found: dict[str, list[str]]) -> None:
-    from json import dumps
+def techniques(  # noqa: PLR0913  a flag is a parameter
+    words: Annotated[list[str] | None, typer.Argument(help="What it is about, in words.", show_default=False)] = None,
+    bottleneck: Annotated[
+        str, typer.Option(help="What a profile named, such as memory, latency, launch or uncoalesced.")
+    ] = "unknown",
+    family: Annotated[str, typer.Option(help="Of the task's operations, such as reduction or contraction.")] = "",
+    kind: Annotated[str | None, typer.Option(help="Kind of device, such as cpu or cuda.")] = None,
+    language: Annotated[str | None, typer.Option(help="Language to write: {languages}.")] = None,
+    device: Annotated[str, typer.Option(help="Whose measured gains count first, such as 'NVIDIA H200'.")] = "",
+    tried: Annotated[list[str] | None, typer.Option(help="A technique that is not offered again. Repeatable.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many answers at most.")] = 5,
+    whole: Annotated[bool, typer.Option("--whole", help="Show whole cards, with their examples.")] = False,
+    json: Json = False,
+) -> None:
+    """Look up what to try next.
 
-    print(dumps(found, indent=2))
+    Exit code 0: something was found. 1: nothing applies.
+    """
+    from kernelwright import api
+
+    asked = {"kind": kind, "language": language, "family": family, "device": device, "tried": tried or []}
+    found = api.find_techniques(" ".join(words or ()), asked, bottleneck, limit)
+    if json:
+        print(dumps([hit.model_dump(mode="json") for hit in found], indent=2))
+    for hit in () if json else found:
+        gained = f", {hit.gain:.2f} times as fast where it was measured" if hit.gain else ", not measured"
+        text = api.card_words(hit.technique) if whole else f"{hit.technique.name}: {hit.technique.title}{gained}"
+        OUTPUT.print(escape(text))
+    if not found:
+        ERRORS.print("nothing matches: ask in other words, or leave out --kind, --language, --family or --tried")
+    raise typer.Exit(0 if found else 1)

@@ -4,6 +4,7 @@ Each verb is a function of that name in a module of this package, mostly of the 
 the verb is used, never for the list, so that `kernelwright --help` takes no longer than Python and typer do.
 """
 
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 VERBS = {
     "optimize": "Search for a faster kernel, prove it and measure it.",
+    "prompt": "Show what a model would be asked first, with its tokens and their price. Nobody is asked.",
     "bench": "Compare strategies on a set of tasks: which are right, how fast, and at what cost.",
     "check": "Judge a kernel: is it right, and how fast is it?",
     "profile": "Show where a kernel's time goes and what limits it.",
@@ -31,6 +33,7 @@ VERBS = {
     "runs": "List the runs in a folder.",
     "audit": "Judge kernels that were published: what was claimed beside what is measured.",
     "admit": "Examine tasks: which can be judged, and why not the others?",
+    "serial": "Begin a task from a serial function.",
     "train": "Make a data set of verified kernels, or train a model on one and on measured rewards.",
     "graph": "Grow, look at and examine the graph of techniques.",
     "techniques": "Look up what to try next.",
@@ -39,7 +42,9 @@ VERBS = {
     "mcp": "Serve a coding agent over the Model Context Protocol.",
 }
 """Each verb's line in the list; its own help begins with the same words."""
-HOMES = {"resume": "runs", "report": "runs", "learn": "runs"}
+HOMES = {
+    "resume": "runs", "report": "runs", "learn": "runs", "profile": "check", "recheck": "verify", "techniques": "graph",
+}  # fmt: skip
 """The modules of verbs that have none of their own."""
 WIDTH = 120
 
@@ -80,7 +85,7 @@ class Command(TyperCommand):
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
-                record = record[0], _named(record[1])
+                record = record[0], _fill_in_names(record[1])
                 usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
                 heading = getattr(parameter, "rich_help_panel", None) or usual
                 sections.setdefault(heading, []).append(record)
@@ -89,7 +94,7 @@ class Command(TyperCommand):
                 formatter.write_dl(rows)
 
 
-def _named(words: str) -> str:
+def _fill_in_names(words: str) -> str:
     """An option's help with the names that tables hold. Each table is imported for its own names alone."""
     return re.sub(r"\{(\w+)\}", lambda found: NAMES[found[1]](), words)
 
@@ -109,23 +114,23 @@ def _spellings() -> str:
 def _languages() -> str:
     from kernelwright.languages import names
 
-    return _either(*names())
+    return _join_or(*names())
 
 
 def _endings() -> str:
     from kernelwright.languages import languages
 
-    return _either(*dict.fromkeys(each.suffix for each in languages()))
+    return _join_or(*dict.fromkeys(each.suffix for each in languages()))
 
 
 def _targets() -> str:
     from kernelwright.devices import kinds
 
     here = ", ".join(kind.name for kind in kinds().values() if kind.timed)
-    return f"{here}, or an architecture such as {_either(*(kind.usual for kind in kinds().values() if kind.gpu))}"
+    return f"{here}, or an architecture such as {_join_or(*(kind.usual for kind in kinds().values() if kind.gpu))}"
 
 
-def _either(*names: str) -> str:
+def _join_or(*names: str) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
@@ -202,7 +207,13 @@ def frame(
 
 def main() -> None:
     """What the command `kernelwright` does."""
-    sys.exit(invoke(sys.argv[1:]))
+    from kernelwright.interfaces.cli.signals import terminate_as_interrupt, under_init
+
+    def run() -> int:
+        terminate_as_interrupt()
+        return invoke(sys.argv[1:])
+
+    sys.exit(under_init(run) if os.getpid() == 1 else run())
 
 
 def invoke(arguments: Sequence[str], suppliers: "Suppliers | None" = None) -> int:

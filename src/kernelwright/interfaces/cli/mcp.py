@@ -11,6 +11,7 @@ import typer
 
 from kernelwright.errors import MachineError, UsageError
 from kernelwright.interfaces.cli.console import suppliers_of
+from kernelwright.interfaces.cli.options import Target
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -31,10 +32,7 @@ def mcp(  # noqa: PLR0913  a flag is a parameter
         ),
     ] = None,
     run_dir: Annotated[Path, typer.Option(help="Create the runs' folders here.")] = Path("runs"),
-    target: Annotated[
-        str | None,
-        typer.Option(help="{targets}. Default: the GPU if there is one, else cpu."),
-    ] = None,
+    target: Target = None,
     trials: Annotated[
         int | None, typer.Option(min=1, help=f"How many kernels a run may check. Default: {TRIALS}.")
     ] = None,
@@ -52,7 +50,8 @@ def mcp(  # noqa: PLR0913  a flag is a parameter
 ) -> None:
     """Serve a coding agent over the Model Context Protocol.
 
-    The agent loads a task, checks and profiles kernels, looks up techniques, and submits.
+    The agent loads a task, checks and profiles kernels, looks up techniques, and submits. Needs: pip install
+    'kernelwright[mcp]'.
     """
     if skill:
         print(importlib.import_module(f"{DOOR}.service").skill(), end="")
@@ -70,11 +69,11 @@ def mcp(  # noqa: PLR0913  a flag is a parameter
 
 def _print_config(client: str, roots: list[Path], target: str | None) -> None:
     """The configuration on stdout, so that it can be redirected, and where it belongs on stderr."""
-    told = [flag for root in roots for flag in ("--root", str(root.resolve()))] + (
+    words = [flag for root in roots for flag in ("--root", str(root.resolve()))] + (
         ["--target", target] if target else []
     )
-    command = [shutil.which("kernelwright") or "kernelwright", "mcp", *told]
-    file, text = importlib.import_module(f"{DOOR}.clients").configuration(client, command)
+    command = [shutil.which("kernelwright") or "kernelwright", "mcp", *words]
+    file, text = importlib.import_module(f"{DOOR}.service").configuration(client, command)
     print(text)
     print(f"this belongs into {file}", file=sys.stderr)
 

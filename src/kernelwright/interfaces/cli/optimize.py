@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelwright.errors import ProposeError
-from kernelwright.interfaces.cli.console import watched
+from kernelwright.interfaces.cli.console import ERRORS, given, watched
+from kernelwright.interfaces.cli.options import Json, Output, Target, TaskFile
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -21,10 +22,6 @@ def _option(words: str, *names: str, metavar: str | None = None) -> object:
     return typer.Option(*names, metavar=metavar, help=words, show_default=False)
 
 
-Task = Annotated[
-    Path, typer.Argument(metavar="TASK", help="The task: a file with Model and get_inputs.", show_default=False)
-]
-TargetName = Annotated[str | None, _option("{targets}. Default: the GPU if there is one, else cpu.")]
 Strategy = Annotated[str | None, _option("How to search: {strategies}. A variant follows a colon: tritongym:agent.")]
 Proposers = Annotated[
     str | None,
@@ -36,7 +33,8 @@ Proposers = Annotated[
 Models = Annotated[
     list[str] | None,
     _option(
-        "PROVIDER:NAME, such as openai:gpt-5, or PROVIDER:NAME@URL; ROLE=… for one role. May be repeated.",
+        "PROVIDER:NAME, such as openai:gpt-5, or PROVIDER:NAME@URL; ROLE=… for one role. May be repeated. "
+        "Needs the extra of that name: pip install 'kernelwright[openai]', [anthropic], [huggingface] or [small].",
         metavar="MODEL",
     ),
 ]
@@ -54,7 +52,7 @@ Ranking = Annotated[
     str | None,
     _option(
         "Rank proposals before they are evaluated: a file that `learn` wrote, or online: learn from this run "
-        "(ranks after 8 attempts)."
+        "(ranks after 8 attempts). Needs: pip install 'kernelwright[predictor]'."
     ),
 ]
 Language = Annotated[
@@ -63,6 +61,7 @@ Language = Annotated[
 ]
 Proposals = Annotated[int | None, _option("How many proposals the search may make.")]
 DeviceSeconds = Annotated[float | None, _option("Seconds that evaluating may take in total.")]
+MaxSeconds = Annotated[float | None, _option("Seconds that the search may take, whatever is in flight.")]
 MaxTokens = Annotated[int | None, _option(f"Tokens that all models may use. {CAP}")]
 MaxUsd = Annotated[float | None, _option(f"US dollars that all models may cost. {CAP}")]
 TargetUs = Annotated[float | None, _option("Stop when one call takes at most this many microseconds.")]
@@ -80,18 +79,18 @@ Least = Annotated[
 ]
 Slower = Annotated[bool, _option("Write the best kernel however slow it is.", "--keep-slower")]
 Cache = Annotated[bool | None, _option("Reuse what earlier runs found for the same kernel.")]
-Execution = Annotated[str | None, _option("Where to judge kernels: local, or ray for a Ray cluster.")]
+Execution = Annotated[
+    str | None, _option("Where to judge kernels: local, or ray for a Ray cluster, which needs 'kernelwright[ray]'.")
+]
 RayAddress = Annotated[
     str | None, _option("Address of the Ray cluster's head. Default: RAY_ADDRESS, or a new cluster here.")
 ]
-Output = Annotated[Path | None, _option("Write the best kernel to this file, as a drop-in ModelNew.", "--output", "-o")]
-Json = Annotated[bool, _option("Print the result as JSON.", "--json")]
 
 
 def optimize(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
-    task: Task,
-    target: TargetName = None,
+    task: TaskFile,
+    target: Target = None,
     strategy: Strategy = None,
     proposers: Proposers = None,
     model: Models = None,
@@ -101,6 +100,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     language: Language = None,
     budget: Proposals = None,
     device_seconds: DeviceSeconds = None,
+    max_seconds: MaxSeconds = None,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     target_us: TargetUs = None,
@@ -132,13 +132,13 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
         "target_us": target_us,
         "seed": seed,
         "cache": cache,
-        "budget": _given(proposals=budget, device_s=device_seconds, tokens=max_tokens, usd=max_usd),
-        "policy": _given(isolation=isolation, numerics=numerics),
-        "remeasurement": _given(enabled=final, min_speedup=min_speedup, keep_slower=keep_slower or None),
+        "budget": given(proposals=budget, device_s=device_seconds, tokens=max_tokens, usd=max_usd, wall_s=max_seconds),
+        "policy": given(isolation=isolation, numerics=numerics),
+        "remeasurement": given(enabled=final, min_speedup=min_speedup, keep_slower=keep_slower or None),
         "execution": execution,
         "ray_address": ray_address,
     }
-    request = api.OptimizeRequest(task, target, api.load_config(config, _given(**flags)), run_dir)
+    request = api.OptimizeRequest(task, target, api.load_config(config, given(**flags), tell=ERRORS.print), run_dir)
     _places_can_be_written(task, run_dir, output)
     with watched(context, "the run had not begun, nothing is left behind") as suppliers, _offers(task, target, model):
         result = api.optimize(request, suppliers)
@@ -179,14 +179,9 @@ def _offers(task: Path, target: str | None, model: list[str] | None) -> Iterator
 def _places_can_be_written(task: Path, run_dir: Path, output: Path | None) -> None:
     """Asked before the search, which takes minutes."""
     from kernelwright import api
-    from kernelwright.interfaces.cli.places import must_spare
+    from kernelwright.interfaces.cli.ending import must_spare
 
     api.must_take_folders(run_dir, "--run-dir")
     if output is not None:
         api.must_be_writable(output, "-o")
         must_spare(task, output)
-
-
-def _given(**flags: "JsonValue") -> "dict[str, JsonValue]":
-    """The flags that were given."""
-    return {name: value for name, value in flags.items() if value is not None and value != {}}

@@ -7,7 +7,8 @@ import typer
 
 from kernelwright.errors import StoreError
 from kernelwright.interfaces.cli.console import ERRORS, OUTPUT, suppliers_of, watched
-from kernelwright.interfaces.cli.words import plain, ratio
+from kernelwright.interfaces.cli.options import Json, Output, Run
+from kernelwright.interfaces.cli.words import plain
 
 if TYPE_CHECKING:
     from kernelwright import api
@@ -21,26 +22,30 @@ def runs(
 
     Exit code 5: at least one cannot be read; the others are listed all the same.
     """
-    from kernelwright import api
+    from kernelwright.engine.listing import list_runs
+    from kernelwright.engine.summary import UnreadableRun
 
-    found = api.list_runs(run_dir)
+    found = list_runs(run_dir)
     if not found and not json:
         ERRORS.print(f"no runs in {run_dir}: begin one with `kernelwright optimize TASK`")
     width = max((len(each.folder) for each in found), default=0)
     for each in found:
         print(each.model_dump_json() if json else f"{each.folder:<{width}}  {_line(each)}")
-    if any(isinstance(each, api.UnreadableRun) for each in found):
+    if any(isinstance(each, UnreadableRun) for each in found):
         raise typer.Exit(StoreError.exit_code)
 
 
 def _line(found: "api.RunSummary | api.UnreadableRun") -> str:
-    from kernelwright.api import UnreadableRun
+    from kernelwright.engine.summary import UnreadableRun
+    from kernelwright.records.answer import BRIEF, compared
 
     if isinstance(found, UnreadableRun):
         return f"unreadable: {plain(found.error)}"
-    best = ratio(found.best.speedup_eager, found.best.verdict) if found.best else "-"
-    state = "complete" if found.complete else "running" if found.running else "can be resumed"
-    return f"{found.target.name:<6} {found.attempts:>5} attempts  {best}  {state}"
+    best = found.best if found.best and found.best.verdict else None
+    answer = compared(best.speedup_eager, best.verdict) if best else BRIEF.get(found.answer, found.answer)
+    state = "running" if found.running else "can be resumed" if found.goes_on else "complete"
+    attempts = f"{found.attempts:>5} {'attempt ' if found.attempts == 1 else 'attempts'}"
+    return f"{found.target.name:<6} {attempts}  {answer}  {state}{', unproved' if found.unproved else ''}"
 
 
 def report(
@@ -58,6 +63,10 @@ def report(
             "the folder that holds them.",
         ),
     ] = None,
+    attempt: Annotated[
+        list[int] | None,
+        typer.Option(help="Of a long run, show this attempt in full too; may be given again.", show_default=False),
+    ] = None,
     figures: Annotated[
         Path | None, typer.Option(help="Write the charts as SVG files into this folder.", show_default=False)
     ] = None,
@@ -71,8 +80,7 @@ def report(
 
     found = api.runs_at(runs)
     if len(found) == 1:
-        suppliers = suppliers_of(context)
-        file, shown = api.report(found[0], output, suppliers), api.present(found[0], suppliers)
+        file, shown = api.report_and_present(found[0], output, suppliers_of(context), attempt or ())
     else:
         file, shown = api.overview(found, output)
     OUTPUT.print(shown)
@@ -83,16 +91,13 @@ def report(
 
 def resume(
     context: typer.Context,
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", show_default=False)],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the best kernel to this file, as a drop-in ModelNew.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    run: Run,
+    output: Output = None,
+    json: Json = False,
 ) -> None:
     """Continue a run. No finished attempt is lost or evaluated twice."""
     from kernelwright import api
-    from kernelwright.interfaces.cli.ending import end
-    from kernelwright.interfaces.cli.places import must_spare_task_of
+    from kernelwright.interfaces.cli.ending import end, must_spare_task_of
 
     if output is not None:
         api.must_be_writable(output, "-o")

@@ -1,14 +1,20 @@
 """The live screens on stderr, of a run and of a bench: what is waited for, what was judged, the best, what is left.
 
-On a terminal the last line moves; in a log every line stays. They read events and nothing else.
+On a terminal the last lines move; in a log every line stays. They read events and nothing else. The lines that move say how
+long it has run, how far it is, the best so far and what is going on. They are laid out again at each refresh, so that the time
+moves while nothing else happens; on a narrow terminal the less important parts are left out, and none is cut in the middle.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markup import escape
 from rich.status import Status
+from rich.text import Text
 
 from kernelwright.api import (
     BenchBegins,
@@ -25,9 +31,92 @@ from kernelwright.api import (
     Warned,
     Writing,
 )
-from kernelwright.interfaces.cli.live_line import LiveLine, Pace
-from kernelwright.interfaces.cli.words import duration, gain, plain, short, speedups, times
+from kernelwright.interfaces.cli.words import duration, plain
+from kernelwright.records.answer import figure, figures, intervals
 from kernelwright.records.attempt import Cost
+
+CERTAIN = 1
+"""Proposals after which a pace is worth telling."""
+
+
+@dataclass
+class LiveLine:
+    """What the lines say; whoever listens to events changes the fields."""
+
+    now: Callable[[], float] = monotonic
+    parts: tuple[str, ...] = ()
+    """The first line after the time, the most important first."""
+    doing: str = ""
+    """The second line."""
+    left_s: Callable[[], float | None] = field(default=lambda: None)
+    """Seconds that are still to come, as far as can be told."""
+
+    def __post_init__(self) -> None:
+        self._began = self.now()
+
+    def elapsed_s(self) -> float:
+        """Seconds since the line was made."""
+        return self.now() - self._began
+
+    def lines(self, width: int) -> list[str]:
+        """At most two lines that fit into `width` columns."""
+        left = self.left_s()
+        ahead = (f"about {duration(left)} left",) if left is not None else ()
+        first = fitted((clock(self.elapsed_s()), *ahead, *self.parts), width)
+        return [first, *([_shorten(self.doing, width)] if self.doing else [])]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """One text of one or two lines."""
+        yield Text("\n".join(self.lines(options.max_width)), no_wrap=True)
+
+
+class Pace:
+    """How long a run still takes, from what its attempts took until now."""
+
+    def __init__(self, now: Callable[[], float] = monotonic) -> None:
+        self._now = now
+        self._began: float | None = None
+        self._done = 0
+        self._left = 0.0
+        """Share of what was done that is still to do."""
+
+    def begin(self) -> None:
+        """Attempts are made from now on."""
+        self._began = self._began if self._began is not None else self._now()
+
+    def step(self, left: float) -> None:
+        """An attempt was made here; `left` times as much as all that was spent is left."""
+        self._done, self._left, self._at = self._done + 1, left, self._now()
+
+    def end(self) -> None:
+        """What follows has another pace."""
+        self._done = 0
+
+    def left_s(self) -> float | None:
+        """Seconds, counted down since the last attempt; None while nobody can know, or where it was too little."""
+        if self._began is None or self._done < CERTAIN:
+            return None
+        left = (self._at - self._began) * self._left - (self._now() - self._at)
+        return left if left >= 1 else None
+
+
+def clock(seconds: float) -> str:
+    """Elapsed time as on a watch: `0:42`, `1:02:03`."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
+
+
+def fitted(parts: tuple[str, ...], width: int) -> str:
+    """As many of the parts as fit, in order; the first one always."""
+    line = parts[0]
+    for part in parts[1:]:
+        longer = f"{line} · {part}"
+        line = longer if len(longer) <= width else line
+    return line
+
+
+def _shorten(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 class Waiting:
@@ -53,7 +142,11 @@ class Waiting:
         self._live.parts, self._live.doing = tuple(part for part in parts if part), doing
 
 
-def _written(event: Writing | Finished) -> str:
+def _short(best: Judged) -> str:
+    return f"best {figures(best.versus).replace('torch.compile', 'compile') or best.outcome}"
+
+
+def _writing_line(event: Writing | Finished) -> str:
     if isinstance(event, Finished):
         return "writing the report"
     return f"the {event.role} model writes: about {event.tokens:,} tokens"
@@ -86,12 +179,12 @@ class BenchScreen(Waiting):
                 self._judged = event
                 self._wait(f"attempt {event.attempt}: {event.outcome}")
             case NewBest() if self._judged is not None:
-                self._best = f"best {short(self._judged.versus) or self._judged.outcome}"
+                self._best = _short(self._judged)
                 self._wait("")
             case Phase(text=text):
                 self._wait(plain(text))
             case Writing():
-                self._wait(_written(event))
+                self._wait(_writing_line(event))
             case Warned(text=text):
                 self._console.print(f"[yellow]warning:[/] {escape(plain(text))}")
 
@@ -117,14 +210,14 @@ class BenchScreen(Waiting):
         result = news.result
         style = "green" if result.correct else "yellow" if result.counts or result.status == "pending" else "red"
         self._console.print(
-            f"{news.number:>4}/{news.of} {escape(plain(result.cell.name))} [{style}]{escape(_told(result))}[/]"
+            f"{news.number:>4}/{news.of} {escape(plain(result.cell.name))} [{style}]{escape(_cell_line(result))}[/]"
         )
 
     def _wait(self, words: str) -> None:
         self._waits(*self._cell, self._best, doing=words)
 
 
-def _told(result: CellResult) -> str:
+def _cell_line(result: CellResult) -> str:
     if result.status != "done":
         line = plain(result.reason.split("\n", 1)[0])[:WORDS_WIDTH]
         return f"{_WORDS[result.status]}: {line}"
@@ -132,12 +225,12 @@ def _told(result: CellResult) -> str:
         return f"not solved in {len(result.steps)} attempts"
     if result.eager is None:
         return "right, not timed"
-    compiled = f", {times(result.compile)} torch.compile" if result.compile else ""
-    return f"{times(result.eager)} eager{compiled}"
+    compiled = f", {figure(result.compile)} torch.compile" if result.compile else ""
+    return f"{figure(result.eager)} eager{compiled}"
 
 
 _STYLES = {"measured": "green", "verified": "green", "compiled": "cyan", "suspect": "magenta"}
-WORDS_WIDTH = 96
+WORDS_WIDTH, REASON_WIDTH = 96, 400
 NOTHING, UNSURE = "nothing right yet", "right, no sure figure"
 
 
@@ -147,8 +240,8 @@ class Screen(Waiting):
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self._best = NOTHING
-        self._where = ""
-        self._money = ""
+        self._where = self._said = ""
+        self._money = self.folder = ""
         self._judged: Judged | None = None
         self._pace, self._before = Pace(), Cost(proposals=0)
         self._live.left_s = self._pace.left_s
@@ -161,18 +254,21 @@ class Screen(Waiting):
             case Started():
                 self._console.print(f"run [bold]{escape(event.folder)}[/] · {escape(event.task)} on {event.target}")
                 self._pace.begin()
+                self.folder = event.folder
                 self._where = f"attempt 1 of {event.budget.proposals}"
                 self._wait()
             case Judged():
                 self._show(event)
-            case NewBest():
-                self._crown()
+            case NewBest() if (judged := self._judged) is not None:
+                self._best = _short(judged)
+                by = f", by its lower end: {intervals(judged.versus)}" if judged.versus else ""
+                self._console.print(f"     [bold green]new best[/]{by}")
             case Warned(text=text):
                 self._console.print(f"[yellow]warning:[/] {escape(plain(text))}")
             case Spent():
                 self._spend(event)
             case Writing() | Finished():
-                self._wait(_written(event))
+                self._wait(_writing_line(event))
 
     def _show(self, event: Judged) -> None:
         self._judged = event
@@ -182,18 +278,17 @@ class Screen(Waiting):
         known = f" (as attempt {event.known})" if event.known is not None else ""
         known = f" (as in run {event.cached_from})" if event.cached_from and not known else known
         recorded = " [dim](recorded)[/]" if event.replayed else ""
-        what = speedups(event.versus) if event.versus else _first_line(event.feedback.words)
+        reason = plain(event.reason) or event.feedback.words.split("\n", 1)[0]
+        what = figures(event.versus) or (
+            "as the one before" if reason == self._said else _shorten(reason, REASON_WIDTH)
+        )
+        self._said = reason
         latency = f"{event.latency_us:.1f} us · " if event.latency_us is not None else ""
         by = f" [dim]by {escape(plain(event.writer))}[/]" if event.writer else ""
         self._console.print(
-            f"{event.attempt:>4} [{style}]{event.outcome:<12}[/] {latency}{escape(what)}{escape(known)}{by}{recorded}"
+            f"{event.attempt:>4} [{style}]{event.outcome:<12}[/] {latency}{escape(what)}{escape(known)}{by}{recorded}",
+            soft_wrap=not self._console.is_terminal,
         )
-
-    def _crown(self) -> None:
-        judged = self._judged
-        if judged is not None:
-            self._best = f"best {short(judged.versus) or judged.outcome}"
-            self._console.print(f"     [bold green]new best[/]{gain(judged.versus)}")
 
     def _spend(self, event: Spent) -> None:
         spent, budget = event.spent, event.budget
@@ -230,8 +325,3 @@ def _share_left(event: Spent, before: Cost) -> float:
     )
     shares = [max(0.0, limit - now) / (now - then) for now, then, limit in limits if limit is not None and now > then]
     return min(shares, default=0.0)
-
-
-def _first_line(words: str) -> str:
-    line = plain(words.split("\n", 1)[0])
-    return line if len(line) <= WORDS_WIDTH else line[: WORDS_WIDTH - 1] + "…"

@@ -1,18 +1,23 @@
-"""`kernelwright train data|sft|grpo|judge`: data sets of verified kernels, and models trained on them."""
+"""`kernelwright train data|sft|grpo|judge|pipeline`: data sets of verified kernels, and models trained on them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
+from pydantic import JsonValue
 from rich.markup import escape
+from rich.table import Table
 
 from kernelwright.errors import UsageError
 from kernelwright.interfaces.cli.console import ERRORS, OUTPUT, interruptible, suppliers_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kernelwright import api
 
-_DATA, _RECIPE = "For data", "For sft, grpo and judge"
+_DATA, _RECIPE, _PIPELINE = "For data", "For recipes", "For pipeline"
 AGAIN = "run the same command to go on"
 
 
@@ -35,7 +40,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A setting of the recipe, over the file's. Repeatable.",
+        help="A setting of the recipe, over the file's; of a pipeline STAGE.NAME=VALUE, or NAME=VALUE in every stage that has "
+        "it. Repeatable.",
         rich_help_panel=_RECIPE,
     ),
 ]
@@ -44,9 +50,11 @@ Settings = Annotated[
 def train(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
     what: Annotated[
-        Literal["data", "sft", "grpo", "judge"],
+        Literal["data", "sft", "grpo", "judge", "pipeline"],
         typer.Argument(
-            metavar="WHAT", help="data: collect verified kernels. The others: train a model.", show_default=False
+            metavar="WHAT",
+            help="data: collect verified kernels. sft, grpo, judge: train a model. pipeline: all stages of a recipe.",
+            show_default=False,
         ),
     ],
     folder: Annotated[
@@ -57,10 +65,15 @@ def train(  # noqa: PLR0913  a flag is a parameter
     again: Annotated[
         bool, typer.Option("--revalidate", help="Judge every sample again, repair or drop.", rich_help_panel=_DATA)
     ] = False,
-    recipe: Annotated[Path | None, _option("A TOML file with settings, or another run's recipe.json.", _RECIPE)] = None,
+    recipe: Annotated[
+        str | None,
+        _option("A TOML file with settings, or another run's recipe.json. Of a pipeline also a name.", _RECIPE),
+    ] = None,
     model: Annotated[str | None, _option("A checkpoint's folder, an adapter's, or a .gguf file.", _RECIPE)] = None,
     data: Annotated[Path | None, _option("The data set's folder.")] = None,
     settings: Settings = None,
+    only: Annotated[list[str] | None, _option("No other stages than these. Repeatable.", _PIPELINE, "STAGE")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Show the stages and end.", rich_help_panel=_PIPELINE)] = False,
     target: Annotated[str | None, _option("{targets}. Default: the GPU if there is one, else cpu.")] = None,
     seconds: Annotated[float | None, _option("Stop after so long; the same command goes on.")] = None,
     workers: Annotated[int | None, _option("Referee workers; more than one only with effort verify.")] = None,
@@ -71,31 +84,36 @@ def train(  # noqa: PLR0913  a flag is a parameter
 ) -> None:
     """Make a data set of verified kernels, or train a model on one and on measured rewards.
 
-    The trained model is FOLDER/model; use it with --model hf:FOLDER/model.
+    The trained model is FOLDER/model; use it with --model hf:FOLDER/model. Training needs: pip install
+    'kernelwright[train]'.
     """
-    shared: dict[str, Any] = {"target": target, "seconds": seconds, "workers": workers, "effort": effort}
-    given = {name: value for name, value in shared.items() if value is not None}
-    with interruptible(AGAIN):
+    from kernelwright import api
+
+    flags = {
+        "model": model, "data": str(data) if data else None, "target": None if what in ("sft", "judge") else target,
+        "workers": workers, "effort": effort, "seconds": None if what == "pipeline" else seconds,
+    }  # fmt: skip
+    given: dict[str, JsonValue] = {name: value for name, value in flags.items() if value is not None}
+    with interruptible(lambda: AGAIN):
         if what == "data":
-            request = {"sources": tuple(sources or ("author",)), "count": count, "tasks": data, **given}
-            _data(context, folder, request, again, json)
-            return
-        if what != "grpo":
-            given.pop("target", None)
-        named: dict[str, Any] = {"kind": what, "model": model, "data": str(data) if data else None}
-        flags = {
-            **given,
-            **{name: value for name, value in named.items() if value is not None},
-            **_settings(settings or []),
-        }
-        _train(context, folder, recipe, flags, json)
+            request = api.DataRequest(
+                folder, tuple(sources or ("author",)), data, count=count, target=target, seconds=seconds,
+                workers=workers or 1, effort=effort or "search",
+            )  # fmt: skip
+            _data(context, request, again, json)
+        elif what == "pipeline":
+            read = api.read_pipeline(recipe or "", {**given, **_settings(settings or [])})
+            _pipeline(context, folder, read, _Call(tuple(only or ()), seconds, plan, json))
+        else:
+            file = Path(recipe) if recipe else None
+            _train(context, folder, api.read_recipe(file, {**given, "kind": what, **_settings(settings or [])}), json)
 
 
-def _settings(texts: list[str]) -> dict[str, Any]:
+def _settings(texts: list[str]) -> dict[str, JsonValue]:
     """NAME=VALUE as TOML reads the value; a bare word is a text."""
     import tomllib
 
-    found: dict[str, Any] = {}
+    found: dict[str, JsonValue] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
@@ -107,40 +125,40 @@ def _settings(texts: list[str]) -> dict[str, Any]:
     return found
 
 
-def _data(context: typer.Context, folder: Path, given: dict[str, Any], again: bool, json: bool) -> None:
+def _data(context: typer.Context, request: "api.DataRequest", again: bool, json: bool) -> None:
     from kernelwright import api
 
-    request, count = api.DataRequest(folder, **given), given["count"]
     suppliers = suppliers_of(context)
     with ERRORS.status("reading") as status:
-        if again:
-            found: Any = api.revalidate_data(request, suppliers, lambda n, of: status.update(f"{n} of {of} samples"))
-        else:
-            found = api.make_data(request, suppliers, lambda tally: status.update(_so_far(tally, count)))
+        found: api.Revalidation | api.DataReport = (
+            api.revalidate_data(request, suppliers, lambda n, of: status.update(f"{n} of {of} samples"))
+            if again
+            else api.make_data(request, suppliers, lambda tally: status.update(_so_far(tally, request.count)))
+        )
     if json:
         print(found.model_dump_json(indent=2))
-    elif again:
+    elif isinstance(found, api.Revalidation):
         OUTPUT.print(
             f"{found.samples} samples: {found.right} right, {found.repaired} repaired, {sum(found.dropped.values())} dropped, "
             f"{found.unjudged} not judged; {found.broken_share:.1%} were broken by what is installed here"
         )
     else:
-        OUTPUT.print(f"{found.samples} samples in {escape(str(folder))}, {found.added} of them new; see its card.md")
+        folder = escape(str(request.folder))
+        OUTPUT.print(f"{found.samples} samples in {folder}, {found.added} of them new; see its card.md")
 
 
-def _so_far(tally: Any, count: int) -> str:  # noqa: ANN401  the engine's own record
+def _so_far(tally: "api.Tally", count: int) -> str:
     rate = tally.kept / tally.seconds if tally.seconds else 0.0
     left = f", about {(count - tally.kept) / rate / 60:.0f} min left" if rate else ""
     lost = sum(tally.fates.values())
     return f"{tally.kept} of {count} samples, {lost} not kept{left}"
 
 
-def _train(context: typer.Context, folder: Path, recipe: Path | None, flags: dict[str, Any], json: bool) -> None:
+def _train(context: typer.Context, folder: Path, recipe: "api.Recipe", json: bool) -> None:
     from kernelwright import api
 
-    read = api.read_recipe(recipe, flags)
     with ERRORS.status("loading the model") as status:
-        found = api.train(read, folder, suppliers_of(context), lambda step: status.update(_line(step)))
+        found = api.train(recipe, folder, suppliers_of(context), lambda step: status.update(_line(step)))
     if json:
         last = found.progress[-1].model_dump(mode="json") if found.progress else None
         OUTPUT.print_json(data={"model": str(found.model), "report": str(found.report), "last": last})
@@ -156,3 +174,48 @@ def _line(step: "api.TrainingProgress") -> str:
     ]
     left = step.seconds / max(1, step.step) * (step.of - step.step)
     return f"step {step.step} of {step.of}, about {left / 60:.0f} min left; {', '.join(shown)}"
+
+
+class _Call(NamedTuple):
+    """How a pipeline is called."""
+
+    only: tuple[str, ...]
+    seconds: float | None
+    plan: bool
+    """Show it and end."""
+    json: bool
+
+
+def _pipeline(context: typer.Context, folder: Path, pipeline: "api.Pipeline", call: _Call) -> None:
+    """The plan first, then a line for each stage that ended."""
+    from kernelwright import api
+
+    planned = api.plan_pipeline(folder, pipeline, call.only)
+    (OUTPUT if call.plan else ERRORS).print(_table(escape(pipeline.about), planned))
+    if call.plan:
+        return
+    since, longest = monotonic(), sum(one.needs for one in planned if one.state not in ("done", "not asked for"))
+    ERRORS.print(f"at least {longest / 60:.0f} min are left to do")
+    with ERRORS.status("starting") as status:
+
+        def heard(event: "api.StageEvent") -> None:
+            left = f", {call.seconds - (monotonic() - since):.0f} s of the call left" if call.seconds else ""
+            line = f"{event.stage} ({event.place} of {event.of}{'' if event.over else left}): {escape(event.words)}"
+            if event.over:
+                ERRORS.print(line)
+            else:
+                status.update(line)
+
+        file = api.run_pipeline(pipeline, folder, suppliers_of(context), heard, call.only, call.seconds)
+    print(file.read_text(encoding="utf-8") if call.json else file)
+    if failed := [one.name for one in api.plan_pipeline(folder, pipeline) if one.state == "failed"]:
+        ERRORS.print(f"left out after two failures: {', '.join(failed)}; --only NAME tries one again")
+        raise typer.Exit(1)
+
+
+def _table(about: str, planned: "Sequence[api.PlannedStage]") -> Table:
+    found = Table("stage", "kind", "state", "needs", "took", title=about)
+    for one in planned:
+        took = "" if one.took is None else f"{one.took:.0f} s"
+        found.add_row(one.name, one.kind, one.state, f"{one.needs:.0f} s", took)
+    return found

@@ -5,18 +5,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kernelwright.api import CheckSummary, Figures
-    from kernelwright.records.measure import Ratio, Verdict, Versus
-
-_NAMES = {
-    "eager": "eager",
-    "compile": "torch.compile",
-    "compile_max": "max-autotune",
-    "graph": "CUDA graph",
-    "freeze": "torch.compile with constant weights",
-}
 
 
 def plain(text: str) -> str:
@@ -29,44 +18,11 @@ def flat(text: str) -> str:
     return " ".join(plain(text).split("\n"))
 
 
-def speedups(versus: "Sequence[Versus]") -> str:
-    """Such as `2.91x eager, 1.02x torch.compile`."""
-    return ", ".join(f"{times(v.speedup)} {_NAMES[v.baseline]}" for v in versus)
-
-
-def times(found: "Ratio") -> str:
-    """Such as `2.91x`; of an interval too wide to claim a figure, the interval: `0.36x to 11.10x`."""
-    return f"{found.low:.2f}x to {found.high:.2f}x" if found.blurred else f"{found.median:.2f}x"
-
-
-def short(versus: "Sequence[Versus]") -> str:
-    """The same where there is little room: `2.91x eager, 1.02x compile`."""
-    return speedups(versus).replace("torch.compile", "compile")
-
-
-def gain(versus: "Sequence[Versus]") -> str:
-    """Such as `: 2.91x eager (2.85 to 2.98), 1.02x torch.compile (0.99 to 1.04)`; empty for what was not timed."""
-    ends = (f" ({v.speedup.low:.2f} to {v.speedup.high:.2f})" if not v.speedup.blurred else "" for v in versus)
-    told = (f"{speedups([v])}{interval}" for v, interval in zip(versus, ends, strict=True))
-    return f": {', '.join(told)}" if versus else ""
-
-
 def duration(seconds: float) -> str:
     """A time still to come, as exact as it deserves: `40 s`, `12 min`, `2.5 h`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def ratio(found: "Ratio | None", verdict: "Verdict | None") -> str:
-    """Such as `2.91x (2.85 to 2.98, faster)`; a dash where there is no figure."""
-    if found is None:
-        return "-"
-    if found.blurred and found.beyond_one:
-        return f"{'faster' if found.low > 1 else 'slower'}, by how much is uncertain ({times(found)})"
-    if found.blurred:
-        return f"no figure can be claimed ({times(found)})"
-    return f"{found.median:.2f}x ({found.low:.2f} to {found.high:.2f}, {verdict})"
 
 
 def verdict_line(summary: "CheckSummary") -> str:
@@ -110,15 +66,17 @@ def state_line(summary: "CheckSummary") -> str:
 
 def figure_lines(figures: "Figures") -> list[str]:
     """Latency and both comparisons, a line each; nothing for a kernel that was not timed."""
+    from kernelwright.records.answer import compared, of_reachable
+
     if figures.latency_us is None:
         return []
     lines = [
         f"latency           {figures.latency_us:.2f} us",
-        f"vs eager          {ratio(figures.speedup_eager, figures.verdict)}",
-        f"vs torch.compile  {ratio(figures.speedup_compile, figures.verdict_compile)}",
+        f"vs eager          {compared(figures.speedup_eager, figures.verdict)}",
+        f"vs torch.compile  {compared(figures.speedup_compile, figures.verdict_compile)}",
     ]
     if figures.speedup_freeze is not None:
-        lines.append(f"  … folding       {ratio(figures.speedup_freeze, figures.verdict_freeze)}")
+        lines.append(f"  … folding       {compared(figures.speedup_freeze, figures.verdict_freeze)}")
     if figures.load is not None and figures.load.busy:
         lines.append(f"busy machine      {figures.load.words}; the figures are doubtful")
     if figures.process_spread:
@@ -126,5 +84,5 @@ def figure_lines(figures: "Figures") -> list[str]:
             f"processes         of one program differ by up to {figures.process_spread:.0%} here; no verdict tells less"
         )
     if figures.roofline is not None:
-        lines.append(f"bandwidth         {figures.roofline:.0%} of what this device was measured to reach")
+        lines.append(f"bandwidth         {of_reachable(figures.roofline)} what this device was measured to reach")
     return lines

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from kernelwright import api
 from kernelwright.errors import KernelwrightError
-from kernelwright.interfaces.mcp.service import Service, Settings, Submission, Wanted, skill
+from kernelwright.interfaces.mcp.service import NAME, Service, Settings, Submission, Wanted, skill
 from kernelwright.records.feedback import Bottleneck
 from kernelwright.records.tools import (
     CODE_CHARACTERS,
@@ -46,7 +46,7 @@ TaskText = Annotated[str, Field(max_length=CODE_CHARACTERS, description="The fil
 TaskName = Annotated[
     str,
     Field(
-        pattern=r"^[A-Za-z]\w{0,63}(\.(py|toml|md))?$",
+        pattern=f"^{NAME.pattern}$",
         description="Name of a task given as text, with the ending of its format: task.py, or a text task's .toml or .md.",
     ),
 ]
@@ -174,7 +174,7 @@ def _add_resources(server: "MCPServer[None]", service: Service) -> None:
 @asynccontextmanager
 async def _answering(service: Service, ctx: Context) -> AsyncIterator[None]:
     """The client is told what goes on; our errors are the tool's, with the cure."""
-    async with service.herald.telling(ctx):
+    async with service.herald.progress(ctx):
         try:
             yield
         except KernelwrightError as error:

@@ -1,11 +1,14 @@
-"""The service: what a coding agent's tools do, before any protocol.
+"""The service: what a coding agent's tools do, before any protocol; and what a client must be told to start its server.
 
-It works on one task at a time, and opens evaluator and run when they are first needed.
+It works on one task at a time, and opens evaluator and run when they are first needed. The forms of the clients'
+configuration files are those of the clients' own documentation; docs/mcp.md shows them with the other clients'.
 """
 
 import asyncio
+import json
+import re
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -15,6 +18,7 @@ from typing import Protocol
 from kernelwright import api
 from kernelwright.api import Event, Judged, Phase, Proposed, Warned
 from kernelwright.errors import UsageError
+from kernelwright.pages import page
 from kernelwright.records.base import Record
 from kernelwright.records.names import LanguageName
 
@@ -46,20 +50,20 @@ class Herald:
             self._said, self._words = self._said + 1, words[:LONGEST]
 
     @asynccontextmanager
-    async def telling(self, waiting: Waiting) -> AsyncIterator[None]:
+    async def progress(self, waiting: Waiting) -> AsyncIterator[None]:
         """Pass on what is said while the block runs."""
-        telling = asyncio.create_task(self._tell(waiting))
+        progress = asyncio.create_task(self._tell(waiting))
         try:
             yield
         finally:
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)
+            progress.cancel()
+            await asyncio.gather(progress, return_exceptions=True)
 
     async def _tell(self, waiting: Waiting) -> None:
-        told, silent, steps = self._said, HEARTBEAT_S, 0
+        text, silent, steps = self._said, HEARTBEAT_S, 0
         while True:
-            if self._said != told or silent >= HEARTBEAT_S:
-                told, silent, steps = self._said, 0.0, steps + 1
+            if self._said != text or silent >= HEARTBEAT_S:
+                text, silent, steps = self._said, 0.0, steps + 1
                 await waiting.report_progress(steps, None, self._words)
             await asyncio.sleep(LOOK_S)
             silent += LOOK_S
@@ -148,6 +152,10 @@ class Submission(api.Figures):
     final: bool
     """Its figures were measured again with fresh inputs."""
     attempts: int
+    said: str
+    """What may be said of it, in a line."""
+    why: str
+    """What that rests on, and what to do where it does not stand."""
     stopped: str
     """Why the search ended."""
     kernel_file: str | None
@@ -178,7 +186,7 @@ class Service:
         async with self._opening:
             await self._leave()
             with tempfile.TemporaryDirectory() as folder:
-                file = self._roots.find(wanted.path) if wanted.path else _written(Path(folder), wanted)
+                file = self._roots.find(wanted.path) if wanted.path else _write_task(Path(folder), wanted)
                 request = api.OptimizeRequest(
                     file, self._settings.target, self._config(wanted), self._settings.runs.absolute()
                 )
@@ -226,7 +234,13 @@ class Service:
         return config.model_copy(update={"budget": budget, "language": wanted.language or config.language})
 
 
-def _written(folder: Path, wanted: Wanted) -> Path:
+NAME = re.compile(r"[A-Za-z]\w{0,63}(\.(py|toml|md))?", re.ASCII)
+"""Of a task that comes as text."""
+
+
+def _write_task(folder: Path, wanted: Wanted) -> Path:
+    if not NAME.fullmatch(wanted.name):
+        raise UsageError(f"{wanted.name[:LONGEST]!r} is no name of a task: letters and digits, and .py, .toml or .md")
     file = folder / (wanted.name if "." in wanted.name else f"{wanted.name}.py")
     try:
         file.write_text(wanted.text, encoding="utf-8")
@@ -237,7 +251,7 @@ def _written(folder: Path, wanted: Wanted) -> Path:
 
 def _submission(result: api.OptimizeResult) -> Submission:
     summary, best = result.summary, result.summary.best
-    figures = best or api.Figures()
+    figures = best or api.Figures(answer=summary.answer)
     return Submission(
         task=summary.task,
         target=summary.target.name,
@@ -246,6 +260,8 @@ def _submission(result: api.OptimizeResult) -> Submission:
         final=best is not None and best.final,
         **{name: getattr(figures, name) for name in api.Figures.model_fields},
         attempts=summary.attempts,
+        said=summary.said,
+        why=summary.why,
         stopped=summary.stopped,
         kernel_file=str(result.kernel or result.source) if result.kernel or result.source else None,
         receipt=str(result.receipt) if result.receipt else None,
@@ -256,3 +272,59 @@ def _submission(result: api.OptimizeResult) -> Submission:
 def skill() -> str:
     """The text of SKILL.md."""
     return files("kernelwright.interfaces.mcp").joinpath("SKILL.md").read_text(encoding="utf-8")
+
+
+START_S, CALL_S = 30, 900
+"""Seconds that a client must wait for the server's start, and for a check."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """One client's configuration."""
+
+    file: str
+    """Where it belongs."""
+    text: Callable[[Sequence[str]], str]
+    """From the server's command line."""
+
+
+def _json_file(key: str, **also: object) -> Callable[[Sequence[str]], str]:
+    """A JSON file with the server below a key."""
+
+    def text(command: Sequence[str]) -> str:
+        server = {**also, "command": command[0], "args": list(command[1:])}
+        return json.dumps({key: {"kernelwright": server}}, indent=2)
+
+    return text
+
+
+def _codex(command: Sequence[str]) -> str:
+    return "\n".join([
+        "[mcp_servers.kernelwright]",
+        f"command = {json.dumps(command[0])}",
+        f"args = {json.dumps(list(command[1:]))}",
+        f"startup_timeout_sec = {START_S}",
+        f"tool_timeout_sec = {CALL_S}",
+    ])  # fmt: skip
+
+
+CLIENTS = {
+    "claude": Client(".mcp.json", _json_file("mcpServers", type="stdio", timeout=CALL_S * 1000)),
+    "codex": Client("~/.codex/config.toml", _codex),
+    "cursor": Client(".cursor/mcp.json", _json_file("mcpServers")),
+    "vscode": Client(".vscode/mcp.json", _json_file("servers", type="stdio")),
+}
+
+
+def configuration(client: str, command: Sequence[str]) -> tuple[str, str]:
+    """The file that a client reads, and what must stand in it.
+
+    Raises:
+        UsageError: the client is not one of `CLIENTS`.
+    """
+    if client not in CLIENTS:
+        raise UsageError(
+            f"--print-config takes one of {', '.join(CLIENTS)}, not {client[:40]!r}; {page('mcp.md')} has others"
+        )
+    found = CLIENTS[client]
+    return found.file, found.text(command)

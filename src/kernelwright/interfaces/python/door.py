@@ -17,10 +17,10 @@ from kernelwright.errors import KernelwrightError, UsageError
 from kernelwright.interfaces.python.referee import Referee
 from kernelwright.languages import language, languages
 from kernelwright.pages import page
+from kernelwright.records.answer import compared
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
-from kernelwright.records.measure import Ratio, Verdict
 from kernelwright.records.task import Task, TaskSource
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class Result:
     """What broke before the search was over; `best` is the best until then."""
     tensors: Mapping[str, "Tensor"] | None = None
     """The weights of the module that was handed in; None: a file was."""
+    call: Any = None
+    """How that module is called; None: a file was handed in."""
 
     def module(self) -> "Module":
         """The best kernel as a drop-in `nn.Module` in eval mode, with the weights of the module that was handed in.
@@ -58,22 +60,21 @@ class Result:
         if self.kernel is None:
             raise UsageError(f"{self._no_module()}; see {self.folder / 'report.html'}")
         live: Any = import_module("kernelwright.interfaces.python.live")
-        module: Module = live.load(self.kernel, self.source, self.tensors)
-        return module
+        module: Module = live.load(self.kernel, self.source, self.tensors, self.call)
+        return module if self.call is None else self.call.around(module).eval()
 
     def _no_module(self) -> str:
         """Why there is no drop-in, and what to do."""
+        if self.summary.answer == "disturbed":
+            return f"{self.summary.said}. {self.summary.why}"
         if self.summary.pytorch_stays:
             return (
-                "PyTorch stays: no kernel is surely faster than eager. Go on with your module, or take the kernel all the "
-                'same with optimize(…, remeasurement={"keep_slower": True})'
+                f"{self.summary.said}. Go on with your module, or take the kernel all the same with "
+                'optimize(…, remeasurement={"keep_slower": True})'
             )
         if self.summary.best is not None:
             return "the best kernel can be no drop-in: its source is summary.best.kernel"
-        return (
-            f"no kernel was found that is right ({self.summary.stopped.strip()}): give it a larger budget or another "
-            "strategy"
-        )
+        return f"{self.summary.said} ({self.summary.why}): give it a larger budget or another strategy"
 
     def report(self, file: Path | None = None) -> Path:
         """Write the report, one HTML page that opens anywhere, and return its path: in the run's folder, or `file`.
@@ -95,27 +96,20 @@ class Result:
     def _rows(self) -> list[tuple[str, str]]:
         summary, best = self.summary, self.summary.best
         rows = [("task", f"{summary.task} on {summary.target.name} ({summary.device})")]
-        if best is None:
-            rows.append(("best", "nothing was right"))
-        elif best.latency_us is None:
-            rows.append(("best", f"{best.language}, right and not timed"))
-        else:
+        rows.append(("answer", summary.said))
+        if best is not None and best.latency_us is not None:
             rows.append(("best", f"{best.language}, {best.latency_us:.2f} µs a call"))
-            rows.append(("against eager", _versus(best.speedup_eager, best.verdict)))
-            rows.append(("against torch.compile", _versus(best.speedup_compile, best.verdict_compile)))
-        if summary.pytorch_stays:
-            rows.append(("answer", "PyTorch stays: no kernel is surely faster than eager"))
+            rows.append(("against eager", compared(best.speedup_eager, best.verdict)))
+            rows.append(("against torch.compile", compared(best.speedup_compile, best.verdict_compile)))
+        rows.append(("why", summary.why))
         rows.append(("attempts", ", ".join(f"{count} {name}" for name, count in summary.outcomes.items()) or "none"))
         return [*rows, ("ended", summary.stopped), ("report", str(self.folder / "report.html"))]
 
 
-def _versus(ratio: Ratio | None, verdict: Verdict | None) -> str:
-    return f"{ratio.median:.2f}× ({ratio.low:.2f} to {ratio.high:.2f}), {verdict}" if ratio else "not compared"
-
-
 def optimize(
     what: str | Path | TaskSource | Callable[..., Any],
-    inputs: "Tensor | Sequence[object]" = (),
+    inputs: object = (),
+    kwargs: Mapping[str, object] | None = None,
     *,
     target: str | None = None,
     model: str | Mapping[str, str] | None = None,
@@ -131,19 +125,23 @@ def optimize(
     softmax = torch.nn.Softmax(dim=-1)
     result = kw.optimize(softmax, (torch.randn(512, 4096),), target="cpu", budget=8)
     print(result)
-    faster = result.module()  # takes the place of softmax
+    faster = result.module() if result.kernel else softmax  # takes its place where it is surely faster
     ```
 
     Args:
         what: A path of a task file, a task's source, or a live `nn.Module` or function, which is taken in eval mode.
-        inputs: Example arguments of a live module: tensors and numbers, or the one tensor that it takes. Shapes, dtypes and
-            numbers are fixed by them.
+        inputs: Example arguments of a live module, or the one tensor that it takes: tensors, numbers, arrays of numpy, and
+            lists, dicts, dataclasses, named tuples and caches of them. Shapes, dtypes, numbers and constants are fixed by
+            them. A dict holds keyword arguments.
+        kwargs: Its keyword arguments beside those.
         target: `cpu`, `cuda`, or an architecture such as `sm_90`. None: where the inputs of a live module are, otherwise
             the GPU if there is one.
         model: Who writes the kernels, such as `openai:gpt-5`, or a model for each role. None: the built-in author.
-        budget: How many kernels are tried; or a mapping with `proposals`, `device_s`, `tokens`, `usd`.
+        budget: How many kernels are tried; or a mapping with `proposals`, `device_s`, `tokens`, `usd`, `wall_s`.
         **settings: Any other setting of a run (docs/configuration.md), such as `strategy="cudaforge"` or `seed=1`;
-            `config`, a TOML file below them; `runs`, where the run's folder is made; `suppliers`, other parts.
+            `config`, a TOML file below them; `runs`, where the run's folder is made; `suppliers`, other parts;
+            `progress`, whether it shows what it does and how long that still takes. By itself it does so in a terminal
+            and in a notebook, and a script finds it in the log, at level INFO of the logger `kernelwright`.
 
     Returns:
         The best kernel with its figures. An error that ended the search early is in it if a right kernel was found.
@@ -153,15 +151,19 @@ def optimize(
         KernelwrightError: the run could not begin, or broke before anything right was found.
     """
     _must_be_known(settings)
-    source, tensors, device = _taken(what, inputs)
-    suppliers, runs = settings.pop("suppliers", None), Path(settings.pop("runs", "runs"))
+    source, live = _read_input(what, inputs, kwargs)
+    suppliers, progress = settings.pop("suppliers", None), settings.pop("progress", None)
+    runs = Path(settings.pop("runs", "runs"))
     config = api.load_config(settings.pop("config", None), _flags(model, budget, settings), given="the keywords")
-    request = api.OptimizeRequest(source, target or device, config, runs)
-    ended = wait_for(api.begin(request, suppliers))
+    request = api.OptimizeRequest(source, target or (live and live.device), config, runs)
+    shown = import_module("kernelwright.interfaces.python.progress").shown
+    with shown(progress, suppliers) as parts:
+        ended = wait_for(api.begin(request, parts))
     if ended.error is not None and ended.summary.best is None:
         raise ended.error
     folder = Path(ended.summary.folder)
-    return Result(api.best_attempt(folder), ended.summary, folder, source, ended.kernel, ended.error, tensors)
+    tensors, call = (live.tensors, live.call) if live else (None, None)
+    return Result(api.best_attempt(folder), ended.summary, folder, source, ended.kernel, ended.error, tensors, call)
 
 
 def check(
@@ -207,13 +209,19 @@ def check(
     return wait_for(judged())
 
 
-def capture(module: Callable[..., Any], inputs: "Tensor | Sequence[object]") -> TaskSource:
+def capture(module: Callable[..., Any], inputs: object, kwargs: Mapping[str, object] | None = None) -> TaskSource:
     """Turn a live `nn.Module` or function into a task for `check` and `Referee`; `optimize` does this by itself.
+
+    Args:
+        module: It is taken in eval mode.
+        inputs: Example arguments, as of `optimize`.
+        kwargs: Its keyword arguments beside those.
 
     Raises:
         TaskError: it cannot be exported for these inputs; the message says what to do.
     """
-    return _captured(module, inputs)[0]
+    source: TaskSource = _capture(module, inputs, kwargs).source
+    return source
 
 
 def _is_path(kernel: str | Path) -> bool:
@@ -222,29 +230,25 @@ def _is_path(kernel: str | Path) -> bool:
     return isinstance(kernel, Path) or ("\n" not in kernel and kernel.endswith(endings))
 
 
-def _taken(
-    what: object, inputs: "Tensor | Sequence[object]"
-) -> tuple[TaskSource, "Mapping[str, Tensor] | None", str | None]:
-    """The task, the weights of a live module, and the device that its inputs are on."""
+def _read_input(what: object, inputs: object, kwargs: Mapping[str, object] | None) -> tuple[TaskSource, Any]:
+    """The task, and what was captured of a live module; None of that: it is a file."""
     if isinstance(what, str | Path | TaskSource):
-        if not isinstance(inputs, Sequence) or inputs:
+        if not isinstance(inputs, Sequence | Mapping) or inputs or kwargs:
             raise UsageError("a task has inputs of its own: give `inputs` with a live module only")
-        return what if isinstance(what, TaskSource) else api.read_task(Path(what)), None, None
+        return what if isinstance(what, TaskSource) else api.read_task(Path(what)), None
     if not callable(what):
         raise UsageError(f"a {type(what).__name__} is no task: hand in a path, an nn.Module or a function")
-    return _captured(what, inputs)
+    found = _capture(what, inputs, kwargs)
+    return found.source, found
 
 
-def _captured(
-    what: Callable[..., Any], inputs: "Tensor | Sequence[object]"
-) -> tuple[TaskSource, "Mapping[str, Tensor]", str]:
+def _capture(what: Callable[..., Any], inputs: object, kwargs: Mapping[str, object] | None) -> Any:  # noqa: ANN401
     live: Any = import_module("kernelwright.interfaces.python.live")
-    found = live.capture(what, inputs)
-    return found.source, found.tensors, found.device
+    return live.capture(what, inputs, kwargs)
 
 
 def _must_be_known(settings: Mapping[str, Any]) -> None:
-    own = [*signature(optimize).parameters, "config", "runs", "suppliers"]
+    own = [*signature(optimize).parameters, "config", "progress", "runs", "suppliers"]
     for name in settings:
         if name not in own and name not in api.RunConfig.model_fields:
             near = api.nearest(name, (*own, *api.RunConfig.model_fields))
@@ -279,10 +283,10 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    return _beside(work)
+    return _run_in_thread(work)
 
 
-def _beside(work: Coroutine[Any, Any, T]) -> T:
+def _run_in_thread(work: Coroutine[Any, Any, T]) -> T:
     """The same on a loop in a thread of its own: the caller's loop stands still, as in any call that blocks."""
     loop = asyncio.new_event_loop()
     task = loop.create_task(work)

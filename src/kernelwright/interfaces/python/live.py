@@ -6,7 +6,7 @@ constructor's arguments, its globals and its closures stay behind. So the module
 names. Weights do not travel: the text draws others of the same shape, dtype and spread, and a kernel has to be right for
 any. The author's source goes along as a description, for whoever writes the kernel.
 
-This is the one module of the door that imports torch; it is imported when a module is handed in, or asked for.
+These are the modules of the door that import torch; they are imported when a module is handed in, or asked for.
 """
 
 import importlib.util
@@ -14,9 +14,7 @@ import inspect
 import operator
 import re
 import textwrap
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,16 +23,19 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import DataDependentOutputException
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
-from torch.utils import _pytree
 
 from kernelwright.errors import TaskError
+from kernelwright.interfaces.python.called import Call, has_signature, in_eval_mode
+from kernelwright.interfaces.python.drawn import drawn
 from kernelwright.pages import page
 from kernelwright.records.task import WORDS, TaskSource
+from kernelwright.tracing import functionalised, traced
 
 FAULTS = (RuntimeError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
 """What export, and the author's code under it, may raise."""
 OF_VALUES = (GuardOnDataDependentSymNode, DataDependentOutputException)
-INSTEAD = "Use torch.where, a mask or a fixed size"
+WRAP = "Wrap the module in a function that takes tensors and numbers, and makes the rest itself"
+INSTEAD = "Use torch.where, a mask or a fixed size, or write a task file, which is judged without a graph"
 RESERVED = frozenset({"self", "torch", "nn", "device", "dtype"})
 HOLD = '''\
 def _hold(module, name, tensor, learned):
@@ -75,53 +76,61 @@ class Captured(NamedTuple):
     """A live module as a task."""
 
     source: TaskSource
+    call: Call
+    """How it is called, and what it gives back."""
     tensors: Mapping[str, torch.Tensor]
     """Its parameters, buffers and constants, by their names in the text."""
     device: str
     """`cpu` or `cuda`: where the inputs are."""
 
 
-class _Held(NamedTuple):
+class _Tensor(NamedTuple):
     name: str
     tensor: torch.Tensor
     learned: bool
 
 
-def capture(what: Callable[..., Any], inputs: torch.Tensor | Sequence[object]) -> Captured:
+def capture(what: Callable[..., Any], inputs: object, kwargs: Mapping[str, object] | None = None) -> Captured:
     """A module in eval mode, or a function, as a task.
 
     Args:
-        what: It takes tensors and numbers by position, and returns a tensor, or a tuple or list of tensors.
-        inputs: Its arguments, or the one tensor that it takes; shapes, dtypes and numbers are part of the task, and of
-            tensors what their values are like.
+        what: It takes and returns tensors, numbers, and whatever holds them: lists, dicts, dataclasses, named tuples, caches.
+        inputs: Its arguments, or the one tensor that it takes, or a dict of keyword arguments; shapes, dtypes, numbers and
+            constants are part of the task, and of tensors what their values are like.
+        kwargs: Its keyword arguments beside those.
 
     Raises:
-        TaskError: an input is no tensor and no number, or PyTorch cannot export it; with what to do.
+        TaskError: an input cannot be written down, or PyTorch cannot export it; with what to do.
     """
     what = getattr(what, "_orig_mod", what)  # what torch.compile wraps
     name = _name_of(what)
-    inputs = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
-    _check_inputs(name, inputs)
-    exported = _exported(_as_module(what), tuple(inputs), name)
-    held = _held(exported)
-    text = _text(name, exported, held, inputs)
-    devices = {value.device.type for value in inputs if isinstance(value, torch.Tensor)}
-    source = TaskSource(name=name, format="kernelbench", source=text, description=_described(what))
-    return Captured(source, {one.name: one.tensor for one in held.values()}, devices.pop() if devices else "cpu")
+    call = _call_of(name, what, inputs, kwargs or {})
+    exported = _export(_as_module(what), call, name)
+    held = _tensors_of(exported)
+    text = _text(name, exported, held, call)
+    devices = {value.device.type for value in call.values if isinstance(value, torch.Tensor)}
+    source = TaskSource(name=name, format="kernelbench", source=text, description=_find_source(what))
+    return Captured(source, call, {one.name: one.tensor for one in held.values()}, devices.pop() if devices else "cpu")
 
 
-def load(file: Path, task: TaskSource, tensors: Mapping[str, torch.Tensor] | None = None) -> nn.Module:
+def load(
+    file: Path, task: TaskSource, tensors: Mapping[str, torch.Tensor] | None = None, call: Call | None = None
+) -> nn.Module:
     """The module in a kernel's file, in eval mode; the file is run in this process.
 
     Args:
         file: As a run writes it: it defines `ModelNew`.
         task: What the kernel was written for; its text is run for the constructor's arguments.
         tensors: The weights to put in, by name; None: as the constructor makes them.
+        call: Of a live module: what answers where the kernel's reference, a trace, does not.
     """
     space: dict[str, Any] = {"__name__": "kernelwright_task"}
     exec(compile(task.source, f"<{task.name}>", "exec"), space)  # noqa: S102  the caller's own task
     arguments = space["get_init_inputs"]() if "get_init_inputs" in space else []
-    model: nn.Module = _imported(file).ModelNew(*arguments)
+    made = _import_file(file)
+    if call is not None and isinstance(getattr(made, "Model", None), type):
+        made.Model.forward = call.answering(made.Model.forward)
+    model: nn.Module = made.ModelNew(*arguments)
     if tensors is not None:
         own = model.state_dict()
         # As the referee put them in: by name, or in order where the kernel calls them otherwise.
@@ -131,7 +140,7 @@ def load(file: Path, task: TaskSource, tensors: Mapping[str, torch.Tensor] | Non
     return model.eval()
 
 
-def _imported(file: Path) -> Any:  # noqa: ANN401  a module whose names its author chose
+def _import_file(file: Path) -> Any:  # noqa: ANN401  a module whose names its author chose
     spec = importlib.util.spec_from_file_location(f"kernelwright_kernel_{file.parent.name.replace('-', '_')}", file)
     if spec is None or spec.loader is None:
         raise TaskError(f"kernel {str(file)!r} is no Python file")
@@ -145,17 +154,8 @@ def _as_module(what: Callable[..., Any]) -> nn.Module:
     if isinstance(what, nn.Module):
         return what
     module = nn.Module()
-    module.forward = what if _has_signature(what) else lambda *inputs: what(*inputs)
+    module.forward = what if has_signature(what) else lambda *inputs: what(*inputs)
     return module
-
-
-def _has_signature(what: Callable[..., Any]) -> bool:
-    """Functions that are written in C, such as `torch.relu`, have none."""
-    try:
-        inspect.signature(what)
-    except ValueError:
-        return False
-    return True
 
 
 def _name_of(what: Callable[..., Any]) -> str:
@@ -163,7 +163,7 @@ def _name_of(what: Callable[..., Any]) -> str:
     return re.sub(r"\W+", "_", str(getattr(named, "__name__", type(named).__name__))).strip("_") or "task"
 
 
-def _described(what: Callable[..., Any]) -> str:
+def _find_source(what: Callable[..., Any]) -> str:
     """The author's source where Python can find it, as in a file or a notebook's cell; it is only read."""
     try:
         text = textwrap.dedent(inspect.getsource(type(what) if isinstance(what, nn.Module) else what))
@@ -172,32 +172,35 @@ def _described(what: Callable[..., Any]) -> str:
     return text if len(text) <= WORDS else ""
 
 
-def _check_inputs(name: str, inputs: Sequence[object]) -> None:
-    if not any(isinstance(value, torch.Tensor) for value in inputs):
+def _call_of(name: str, what: Callable[..., Any], inputs: object, kwargs: Mapping[str, object]) -> Call:
+    named: Mapping[str, object] = inputs if isinstance(inputs, Mapping) else {}
+    args = inputs if isinstance(inputs, list | tuple) else () if named else (inputs,)
+    try:
+        call = Call(what, args, {**named, **kwargs})
+    except TypeError as error:
+        raise TaskError(f"{name} cannot be called so: {error}. {WRAP}") from error
+    tensors = [id(value) for value in call.values if isinstance(value, torch.Tensor)]
+    if not tensors:
         raise TaskError(f"{name} needs example inputs, at least one tensor: inputs=(torch.randn(64, 512),)")
-    for at, value in enumerate(inputs):
-        if not isinstance(value, torch.Tensor | bool | int | float):
-            raise TaskError(
-                f"input {at} of {name} is a {type(value).__name__}; tensors and numbers can be judged. "
-                "Wrap the module in a function that takes those and makes the rest itself"
-            )
-    tensors = [id(value) for value in inputs if isinstance(value, torch.Tensor)]
     if len(set(tensors)) < len(tensors):
         raise TaskError(
             f"{name} is given one tensor twice, so that PyTorch would take its inputs for one. Hand in another tensor, "
             "or wrap the module in a function with fewer inputs: lambda x: attention(x, x, x)"
         )
+    return call
 
 
-def _exported(module: nn.Module, inputs: tuple[object, ...], name: str) -> torch.export.ExportedProgram:
+def _export(module: nn.Module, call: Call, name: str) -> torch.export.ExportedProgram:
     try:
-        with _in_eval_mode(module), torch.no_grad(), warnings.catch_warnings(action="ignore"):
-            exported = torch.export.export(module, inputs, strict=False)
-    except OF_VALUES as error:
-        raise TaskError(
-            f"torch.export cannot trace {name}: its control flow or a number in Python depends on values. {INSTEAD}"
-        ) from error
-    except FAULTS as error:
+        with in_eval_mode(module):
+            exported = traced(module, call.values, {}, call)
+        if any(isinstance(node.target, torch._ops.HigherOrderOperator) for node in exported.graph.nodes):
+            exported = functionalised(exported)
+    except (*OF_VALUES, *FAULTS) as error:
+        if isinstance(error, OF_VALUES) or "FakeTensor" in str(error):
+            raise TaskError(
+                f"torch.export cannot trace {name}: its control flow or a number in Python depends on values. {INSTEAD}"
+            ) from error
         said = str(error).strip().partition("\n")[0]
         raise TaskError(f"{name} cannot be exported ({type(error).__name__}: {said}). {_fix()}") from error
     shapes = (getattr(node.meta.get("val"), "shape", ()) for node in exported.graph.nodes)
@@ -206,41 +209,29 @@ def _exported(module: nn.Module, inputs: tuple[object, ...], name: str) -> torch
     return exported
 
 
-@contextmanager
-def _in_eval_mode(module: nn.Module) -> Iterator[None]:
-    training = [one for one in module.modules() if one.training]
-    module.eval()
-    try:
-        yield
-    finally:
-        for one in training:
-            one.training = True
-
-
-def _held(exported: torch.export.ExportedProgram) -> dict[str, _Held]:
+def _tensors_of(exported: torch.export.ExportedProgram) -> dict[str, _Tensor]:
     """The tensors that the module holds, by placeholder. Views of a larger one are copied."""
-    found: dict[str, _Held] = {}
+    found: dict[str, _Tensor] = {}
     for spec in exported.graph_signature.input_specs:
         if spec.kind.name in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR") and spec.target is not None:
             tensor = exported.state_dict.get(spec.target, exported.constants.get(spec.target))
             if isinstance(tensor, torch.Tensor):
-                held = _Held(spec.target, tensor.detach().contiguous(), spec.kind.name == "PARAMETER")
+                held = _Tensor(spec.target, tensor.detach().contiguous(), spec.kind.name == "PARAMETER")
                 found[spec.arg.name] = held
     return found
 
 
-def _text(
-    name: str, exported: torch.export.ExportedProgram, held: Mapping[str, _Held], inputs: Sequence[object]
-) -> str:
+def _text(name: str, exported: torch.export.ExportedProgram, held: Mapping[str, _Tensor], call: Call) -> str:
+    inputs = call.values
     writer = _Writer(name, held, _working_dtype((*inputs, *(one.tensor for one in held.values()))))
-    arguments = [
-        writer.input(node) for node in exported.graph.nodes if node.op == "placeholder" and node.name not in held
-    ]
-    if len(arguments) != len(inputs):
+    given = [node for node in exported.graph.nodes if node.op == "placeholder" and node.name not in held]
+    if len(given) != len(inputs):
         raise TaskError(f"{name} holds an object that is no tensor and is used in forward. {_fix()}")
+    taken = {node.name for node in exported.graph.nodes}
+    arguments = [writer.input(node, said, taken) for node, (said, _) in zip(given, call.leaves, strict=True)]
     lines = [line for node in exported.graph.nodes if (line := writer.line(node))]
     body = [*writer.opening(zip(arguments, inputs, strict=True)), *lines]
-    body.append(f"return {_returned(name, exported, writer)}")
+    body.append(f"return {_return_value(name, exported, writer, call)}")
     registered = [f"_hold(self, {one.name!r}, {drawn(one.tensor)}, {one.learned})" for one in held.values()]
     return TEMPLATE.format(
         name=name,
@@ -252,44 +243,43 @@ def _text(
     )
 
 
-def _returned(name: str, exported: torch.export.ExportedProgram, writer: "_Writer") -> str:
-    """The returned expression, in the structure that the module returns."""
+def _return_value(name: str, exported: torch.export.ExportedProgram, writer: "_Writer", call: Call) -> str:
+    """The returned expression: tensors, in a list where the module returns a list of them."""
     (output,) = next(node for node in reversed(exported.graph.nodes) if node.op == "output").args
-    shape = _pytree.tree_unflatten(list(range(len(output))), exported.call_spec.out_spec)
-    flat = (0,) if shape == 0 else shape
-    known = isinstance(flat, tuple | list) and list(flat) == list(range(len(output)))
-    if not known or not all(isinstance(value, torch.fx.Node) for value in output) or not output:
-        raise TaskError(f"{name} must return a tensor, or a tuple or list of tensors. {_fix()}")
+    if not output or not all(isinstance(value, torch.fx.Node) for value in output):
+        raise TaskError(f"{name} returns no tensor, or one that depends on no input. {_fix()}")
     if exported.graph_signature.buffers_to_mutate or exported.graph_signature.user_inputs_to_mutate:
         raise TaskError(f"{name} changes its inputs or buffers, which a kernel may not. {_fix()}")
-    values = [writer.value(value) for value in output]
-    return (
-        values[0]
-        if shape == 0
-        else (f"[{', '.join(values)}]" if isinstance(shape, list) else f"({', '.join(values)},)")
-    )
+    values = ", ".join(writer.value(value) for value in output)
+    if call.result == call.listed:
+        return f"[{values}]"
+    return f"({values},)" if len(output) > 1 or call.result == {"tuple": [0]} else values
 
 
 class _Writer:
     """Writes a graph's nodes as Python."""
 
-    def __init__(self, name: str, held: Mapping[str, _Held], dtype: torch.dtype | None) -> None:
+    def __init__(self, name: str, held: Mapping[str, _Tensor], dtype: torch.dtype | None) -> None:
         self._name = name
         self._dtype = dtype
         self._used: set[str] = set()
-        self._of_held = [(_attribute(one.name), one.tensor) for one in held.values()]
+        self._tensors = [(_attribute(one.name), one.tensor) for one in held.values()]
         self._names = {placeholder: _attribute(one.name) for placeholder, one in held.items()}
 
     def opening(self, inputs: Iterable[tuple[str, object]]) -> list[str]:
         """What the lines written so far need to be said before them: of which tensor they take the device and the dtype."""
-        tensors = [(name, value) for name, value in (*inputs, *self._of_held) if isinstance(value, torch.Tensor)]
+        tensors = [(name, value) for name, value in (*inputs, *self._tensors) if isinstance(value, torch.Tensor)]
         found = {"device": tensors[0][0], "dtype": next((n for n, t in tensors if t.dtype == self._dtype), "")}
         return [f"{word} = {name}.{word}" for word, name in found.items() if word in self._used]
 
-    def input(self, node: torch.fx.Node) -> str:
-        """The name of an argument of `forward`."""
-        self._names[node.name] = f"{node.name}_" if node.name in RESERVED or iskeyword(node.name) else node.name
-        return self._names[node.name]
+    def input(self, node: torch.fx.Node, said: str, taken: set[str]) -> str:
+        """The name of an argument of `forward`: what it is called, or that with a line behind it."""
+        name = re.sub(r"\W", "_", said)
+        while name in RESERVED | taken or not name.isidentifier() or iskeyword(name):
+            name = f"{name}_" if name.isidentifier() else f"input_{name}"
+        taken.add(name)
+        self._names[node.name] = name
+        return name
 
     def line(self, node: torch.fx.Node) -> str:
         """The statement of an operation; empty for what is none."""
@@ -355,84 +345,6 @@ def _attribute(name: str) -> str:
         plain = part.isidentifier() and not iskeyword(part)
         expression = f"{expression}.{part}" if plain else f'getattr({expression}, "{part}")'
     return expression
-
-
-FEWEST_CLASSES, MOST_CLASSES = 2, 16
-GLANCE = 1024
-"""Values that are looked at before all are."""
-
-
-def drawn(tensor: torch.Tensor) -> str:
-    """The expression; it uses nothing but `torch` and makes its tensor on the default device."""
-    here = tensor.detach().cpu()
-    return next((text for text in _simple(here) if _makes(text, here)), None) or _random(here)
-
-
-def _simple(tensor: torch.Tensor) -> Iterator[str]:
-    """Expressions that might be the tensor itself, by a glance at its first values."""
-    if tensor.numel() == 0:
-        return
-    shape, dtype, glance = tuple(tensor.shape), tensor.dtype, tensor.flatten()[:GLANCE]
-    values = glance.unique()
-    if values.numel() == 1:
-        yield f"torch.full({shape}, {_number(values.item())}, dtype={dtype})"
-    if dtype != torch.bool and torch.equal(glance, torch.arange(glance.numel(), dtype=dtype)):
-        yield f"torch.arange({tensor.numel()}, dtype={dtype}).reshape({shape})"
-    values = tensor.unique() if tensor.dim() >= 2 and values.numel() <= 2 else values
-    if tensor.dim() >= 2 and values.numel() == 2:
-        yield from _triangles(shape, dtype, (_number(values[0].item()), _number(values[1].item())))
-
-
-def _triangles(shape: tuple[int, ...], dtype: torch.dtype, values: tuple[str, str]) -> Iterator[str]:
-    """One value in a triangle, the other one elsewhere: the masks of attention."""
-    for inside, outside in (values, values[::-1]):
-        for side in ("tril", "triu"):
-            for diagonal in (0, -1, 1):
-                where = f"torch.ones({shape}, dtype=torch.bool).{side}({diagonal})"
-                yield f"torch.full({shape}, {outside}, dtype={dtype}).masked_fill({where}, {inside})"
-
-
-def _makes(text: str, tensor: torch.Tensor) -> bool:
-    with torch.device("cpu"):
-        return bool(torch.equal(eval(text, {"torch": torch}), tensor))
-
-
-def _random(tensor: torch.Tensor) -> str:
-    shape, dtype = tuple(tensor.shape), tensor.dtype
-    if dtype == torch.bool:
-        return f"torch.rand({shape}) < {tensor.double().mean().item():.6g}"
-    if not tensor.is_floating_point():
-        low, high = (int(tensor.min()), int(tensor.max())) if tensor.numel() else (0, 0)
-        return f"torch.randint({low}, {high + 1}, {shape}, dtype={dtype})"
-    text = _floats(tensor.double(), shape)
-    return text if dtype == torch.float32 else f"{text}.to({dtype})"
-
-
-def _floats(values: torch.Tensor, shape: tuple[int, ...]) -> str:
-    if values.numel() == 0 or not bool(values.isfinite().all()):
-        return f"torch.randn({shape})"
-    low, high = values.min().item(), values.max().item()
-    if low >= 0 and values.dim() and torch.allclose(values.sum(-1), values.new_ones(()), atol=1e-3):
-        return f"torch.softmax(torch.randn({shape}), -1)"
-    if (classes := _classes(values)) is not None:
-        return f"torch.tensor({classes})[torch.randint(0, {len(classes)}, {shape})]"
-    if low >= 0:
-        return f"(torch.rand({shape}) * {high:.6g})"
-    return f"(torch.randn({shape}) * {values.std().item():.6g} + {values.mean().item():.6g})"
-
-
-def _classes(values: torch.Tensor) -> list[float] | None:
-    """The few whole values that occur; None where there are many, or others."""
-    glance = values.flatten()[:GLANCE]
-    if not bool((glance == glance.round()).all()):
-        return None
-    found: list[float] = values.unique().tolist()
-    few = FEWEST_CLASSES <= len(found) <= MOST_CLASSES
-    return found if few and all(value.is_integer() for value in found) else None
-
-
-def _number(value: bool | int | float) -> str:
-    return repr(value) if value == value and value not in (float("inf"), float("-inf")) else f'float("{value}")'
 
 
 def _fix() -> str:

@@ -1,6 +1,7 @@
 """Graph files: read whole, or refused with the reason and its cure."""
 
 import json
+import lzma
 from functools import cache
 from pathlib import Path
 
@@ -8,11 +9,11 @@ from pydantic import ValidationError
 
 from kernelwright.errors import UsageError
 from kernelwright.knowledge.library import FOLDER
-from kernelwright.records.base import complaint
-from kernelwright.records.technique_graph import SCHEMA, TechniqueGraph
+from kernelwright.records.base import first_fault
+from kernelwright.records.technique import SCHEMA, TechniqueGraph
 
-SHIPPED = FOLDER / "graph.json"
-"""The graph that comes with the package."""
+SHIPPED = FOLDER / "graph.json.xz"
+"""The graph that comes with the package; `xz -dc` shows it."""
 
 
 @cache
@@ -35,14 +36,15 @@ def graph_of(name: str) -> TechniqueGraph:
 
 
 def read_graph(file: Path) -> TechniqueGraph:
-    """The graph in a file.
+    """The graph in a file, which may be compressed (`.xz`).
 
     Raises:
         UsageError: it is not there, cut off, of another version, or says something that cannot be.
     """
     try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        data = file.read_bytes()
+        text = (lzma.decompress(data) if file.suffix == ".xz" else data).decode("utf-8")
+    except (OSError, UnicodeDecodeError, lzma.LZMAError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"the graph {str(file)!r} cannot be read ({why}): check the path") from None
     try:
@@ -64,10 +66,9 @@ def _checked(table: object, file: Path) -> TechniqueGraph:
     try:
         return TechniqueGraph.model_validate_json(json.dumps(table))
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(str(part) for part in fault["loc"]) or "the whole"
+        where, fault = first_fault(error)
         raise UsageError(
-            f"the graph {str(file)!r} cannot be taken ({where}: {complaint(fault)}): `kernelwright graph check` lists what is "
+            f"the graph {str(file)!r} cannot be taken ({where}: {fault}): `kernelwright graph check` lists what is "
             "wrong with a graph"
         ) from None
 

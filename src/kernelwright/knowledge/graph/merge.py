@@ -7,16 +7,16 @@ chain would be an edge between techniques that nobody tried one after the other.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from kernelwright.errors import UsageError
-from kernelwright.records.base import Record, complaint
-from kernelwright.records.technique import Gain
-from kernelwright.records.technique_graph import (
+from kernelwright.records.base import Record, first_fault
+from kernelwright.records.technique import (
     START,
     Edge,
+    Gain,
     Judged,
     Step,
     StepExample,
@@ -31,19 +31,19 @@ Interval = tuple[float, float, float]
 """Median and ends."""
 
 
-def _word(value: object) -> object:
-    return {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
-
-
 class Label(Record):
     """What one method is called in the graph."""
 
-    existed: Annotated[Literal["yes", "no"], BeforeValidator(_word)]
+    existed: Annotated[
+        Literal["yes", "no"],
+        BeforeValidator(lambda value: ("yes" if value else "no") if isinstance(value, bool) else value),
+    ]
     method: str
 
 
 _LABELS = TypeAdapter(list[Label])
 _STEPS = TypeAdapter(list[Step])
+Read = TypeVar("Read", Label, Step)
 
 
 def read_steps(text: str) -> tuple[Step, ...]:
@@ -52,11 +52,7 @@ def read_steps(text: str) -> tuple[Step, ...]:
     Raises:
         UsageError: it is no such list, or an empty one.
     """
-    try:
-        found = tuple(_STEPS.validate_json(text))
-    except ValidationError as error:
-        fault = error.errors()[0]
-        raise UsageError(f"the trajectory cannot be read ({_place(fault['loc'])}: {complaint(fault)})") from None
+    found = _read(_STEPS, text, "the trajectory")
     if not found:
         raise UsageError("the trajectory has no steps")
     return found
@@ -68,18 +64,17 @@ def read_labels(text: str) -> tuple[Label, ...]:
     Raises:
         UsageError: it is no such list.
     """
+    return _read(_LABELS, text, "the relabelling")
+
+
+def _read(kind: TypeAdapter[list[Read]], text: str, what: str) -> tuple[Read, ...]:
     try:
-        return tuple(_LABELS.validate_json(text))
+        return tuple(kind.validate_json(text))
     except ValidationError as error:
-        fault = error.errors()[0]
-        raise UsageError(f"the relabelling cannot be read ({_place(fault['loc'])}: {complaint(fault)})") from None
+        raise UsageError(f"{what} cannot be read ({': '.join(first_fault(error))})") from None
 
 
-def _place(loc: Sequence[object]) -> str:
-    return ".".join(map(str, loc)) or "the whole"
-
-
-def relabelled(trajectory: Trajectory, labels: Sequence[Label], known: Sequence[str]) -> Trajectory:
+def apply_labels(trajectory: Trajectory, labels: Sequence[Label], known: Sequence[str]) -> Trajectory:
     """The trajectory with its methods under the graph's names.
 
     Raises:
@@ -101,7 +96,7 @@ def relabelled(trajectory: Trajectory, labels: Sequence[Label], known: Sequence[
     return trajectory.model_copy(update={"steps": tuple(steps)})
 
 
-def own_labels(trajectory: Trajectory, known: Sequence[str]) -> tuple[Label, ...]:
+def labels_of(trajectory: Trajectory, known: Sequence[str]) -> tuple[Label, ...]:
     """The labels of a trajectory that was written in the graph's own names."""
     names = [name_of(step.method) for step in trajectory.steps]
     return tuple(Label(existed="yes" if name in known else "no", method=name) for name in names)
@@ -218,7 +213,7 @@ def holds(example: StepExample) -> bool:
     return not example.gains or any(gain.payoff == "faster" for gain in example.gains)
 
 
-def united(graphs: Sequence[TechniqueGraph]) -> TechniqueGraph:
+def unite(graphs: Sequence[TechniqueGraph]) -> TechniqueGraph:
     """Several graphs as one: each example once, with what all of them measured."""
     nodes: dict[str, None] = {START: None}
     codes: dict[str, str] = {}

@@ -7,7 +7,7 @@ import networkx as nx
 
 from kernelwright.knowledge.library import technique_names
 from kernelwright.records.base import Record
-from kernelwright.records.technique_graph import START, TechniqueGraph
+from kernelwright.records.technique import START, TechniqueGraph
 
 
 class GraphStats(Record):
@@ -47,7 +47,7 @@ def expected_gains(graph: TechniqueGraph, device: str, language: str, without: s
     return {key: geometric_mean(gains) for key, gains in found.items()}
 
 
-def networked(graph: TechniqueGraph) -> nx.DiGraph:
+def to_networkx(graph: TechniqueGraph) -> nx.DiGraph:
     """The graph as networkx has it; an edge carries its `Edge`."""
     found = nx.DiGraph()
     found.add_nodes_from(graph.nodes)
@@ -59,7 +59,7 @@ def stats(graph: TechniqueGraph) -> GraphStats:
     """The graph in figures."""
     steps = [example for _, example in graph.steps()]
     counter = [example for edge in graph.edges for example in edge.counter]
-    shape = networked(graph)
+    shape = to_networkx(graph)
     reach = nx.single_source_shortest_path_length(shape, START)
     return GraphStats(
         techniques=len(graph.nodes) - 1,
@@ -86,7 +86,7 @@ def _counted(words: Iterator[str]) -> dict[str, int]:
 
 def faults(graph: TechniqueGraph) -> tuple[str, ...]:
     """What does not fit together, a sentence each; reading a file has refused what could not even be read."""
-    reached = nx.descendants(networked(graph), START) | {START}
+    reached = nx.descendants(to_networkx(graph), START) | {START}
     known = technique_names()
     used = {code for edge in graph.edges for e in (*edge.examples, *edge.counter) for code in (e.before, e.after)}
     return (

@@ -20,7 +20,7 @@ from jinja2 import Environment, StrictUndefined, TemplateError
 from kernelwright.errors import UsageError
 from kernelwright.languages import language_of
 from kernelwright.records.base import Record
-from kernelwright.records.technique_graph import Step, Trajectory
+from kernelwright.records.technique import Step, Trajectory
 
 State = tuple[str, ...]
 """Switches that are on, in the file's order."""

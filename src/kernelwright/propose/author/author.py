@@ -14,14 +14,15 @@ from pydantic import JsonValue
 from kernelwright.devices import kinds
 from kernelwright.errors import ProposeError
 from kernelwright.languages import names_for
-from kernelwright.propose.author.designs import DESIGNS, Design, shape_class
-from kernelwright.propose.author.learn import Learner, Past, Step, read_memo
+from kernelwright.propose.author.fault import declines
+from kernelwright.propose.author.search.designs import DESIGNS, Design, shape_class
+from kernelwright.propose.author.search.learn import Learner, Past, Step, read_memo
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
 from kernelwright.records.base import Record
 from kernelwright.records.names import LanguageName
+from kernelwright.records.run import TuningKey
 from kernelwright.records.task import Target, Task
-from kernelwright.records.tuning import TuningKey
 
 S = TypeVar("S", bound=Record)
 MOST_KEPT = 0.5
@@ -39,11 +40,12 @@ class Author:
         Raises:
             ProposeError: an operation, a dtype or a pattern of axes that it does not write.
         """
-        language, design = _design(brief)
         made: list[Proposal] = []
-        for sibling in range(brief.proposal_request.count):
-            tried = brief.run.tried | {one.candidate.kernel_id for one in made}
-            made.append(_one(brief, language, design, sibling, tried))
+        with declines(brief.task):
+            language, design = _design(brief)
+            for sibling in range(brief.proposal_request.count):
+                tried = brief.run.tried | {one.candidate.kernel_id for one in made}
+                made.append(_one(brief, language, design, sibling, tried))
         return made
 
     def refuse(self, task: Task, language: LanguageName | None) -> None:
@@ -51,7 +53,8 @@ class Author:
         first = ProposalRequest(number=0, intent="seed")
         try:
             brief = Brief(task, first, parents=(), feedback=(), seed=0, language=language)
-            _one(brief, *_design(brief), 0, frozenset())
+            with declines(task):
+                _one(brief, *_design(brief), 0, frozenset())
         except ProposeError as error:
             raise ProposeError(f"the built-in author cannot write this task: {error}{_elsewhere(task)}") from None
 
@@ -61,7 +64,8 @@ class Author:
         if written is None or language not in (None, written):
             return None
         try:
-            design = DESIGNS[written](task)
+            with declines(task):
+                design = DESIGNS[written](task)
         except ProposeError:
             return None
         return TuningKey(language=written, family=design.family, shape_class=shape_class(task))
@@ -110,12 +114,13 @@ def _elsewhere(task: Task) -> str:
         return ""
     there = task.model_copy(update={"target": Target(kind=gpu.name, arch=gpu.usual, present=False)})
     try:
-        design = DESIGNS["triton"](there)
+        with declines(there):
+            design = DESIGNS["triton"](there)
     except ProposeError:
         return ""
     if design.share_kept(there) > MOST_KEPT:
         return ""
-    kept = list(dict.fromkeys(step.node.op for step in design.program.kept)) if design.program else []
+    kept = list(dict.fromkeys(step.node.op for step in design.program.kept))
     stays = f" ({', '.join(kept)} {'stays' if len(kept) == 1 else 'stay'} PyTorch's)" if kept else ""
     return f". For a GPU it writes it: --target {gpu.usual}{stays}"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kernelwright.errors import ProposeError
-from kernelwright.propose.author.plan.lower import identifiers
-from kernelwright.propose.author.source.cpp_expr import MEMORY
-from kernelwright.propose.author.source.cpp_math import selected
+from kernelwright.propose.author.emit.cpp import MEMORY
+from kernelwright.propose.author.emit.cpp_file import aligned, cpp_file, selected
+from kernelwright.propose.author.emit.scope import identifiers
 from kernelwright.propose.inductor.schedule import CppLoops
 from kernelwright.propose.inductor.text import Buffer, KernelText, Launch, Library, UnreadableError, View, Wrapper
 from kernelwright.records.candidate import Candidate, Tunable
@@ -22,8 +22,7 @@ from kernelwright.records.tensor import ITEM_BYTES, DType, TensorSpec
 PARTS = Path(__file__).parent / "parts"
 FLAGS = ("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
 """As Inductor compiles, but for what might change a result."""
-ALIGNMENT = 64
-"""Bytes: where a buffer in the workspace begins."""
+HEADERS = ("algorithm", "array", "cmath", "cstring", "limits", "memory", "omp.h")
 MAPPED = ("exp", "expm1", "log", "log1p", "tanh", "erf", "sin", "cos")
 """Functions that the author has as vector code."""
 METHODS = {
@@ -126,7 +125,12 @@ class _Program:
             text.replace(f"num_threads({self.threads})", "num_threads(THREADS)") for text in self.kernels.values()
         ]
         body = "\n\n".join(kernels)
-        return "\n\n".join([self._head(body), body, self._entry()]) + "\n"
+        used = {n for n in MAPPED if f"fast::{n}(" in body or re.search(rf"\.{n}\(\)", body)}
+        count = len(self.kernels)
+        said = "one kernel" if count == 1 else f"{count} kernels"
+        comment = [f"{self.task.name}: {said}, as torch.compile writes them, for these shapes."]
+        whole = "\n\n".join([*self._parts(body, used), body, self._entry()]) + "\n"
+        return cpp_file(comment, whole, selected(used, libm=False), HEADERS, self._macros(body))
 
     # Memory.
 
@@ -179,37 +183,18 @@ class _Program:
 
     # Text.
 
-    def _head(self, body: str) -> str:
-        count = len(self.kernels)
-        said = "one kernel" if count == 1 else f"{count} kernels"
-        used = {n for n in MAPPED if f"fast::{n}(" in body or re.search(rf"\.{n}\(\)", body)}
-        helpers = selected(used, libm=False)
-        headers = {"algorithm", "array", "cmath", "cstdint", "cstring", "limits", "memory", "omp.h"}
-        headers |= {h for f in helpers for h in f.headers}
-        lines = [f"// {self.task.name}: {said}, as torch.compile writes them, for these shapes."]
-        lines += [f"#include <{header}>" for header in sorted(headers)]
-        lines += [
-            "",
-            "#ifndef THREADS",
-            f"#define THREADS {self.threads}",
-            "#endif",
-            "using std::int32_t;",
-            "using std::int64_t;",
-        ]
+    def _macros(self, body: str) -> list[str]:
+        lines = ["#ifndef THREADS", f"#define THREADS {self.threads}", "#endif"]
+        lines += ["using std::int32_t;", "using std::int64_t;"]
         lines += [f"#define {name}(x) (x)" for name in ("C10_LIKELY", "C10_UNLIKELY") if f"{name}(" in body]
-        lines += [
-            f"#define {name}(...)" for name in ("AOTI_TORCH_CHECK", "TORCH_CHECK") if re.search(rf"\b{name}\(", body)
-        ]
-        if helpers:
-            lines += ["", "namespace fast {"]
-            for helper in helpers:
-                lines += ["", *helper.text.rstrip("\n").split("\n")]
-            lines += ["", "}  // namespace fast"]
-        parts = ["\n".join(lines)]
-        if "vec::" in body:
-            parts += [f"constexpr int LANES = {_lanes(body)};", _vectors(used)]
+        checks = [name for name in ("AOTI_TORCH_CHECK", "TORCH_CHECK") if re.search(rf"\b{name}\(", body)]
+        return [*lines, *(f"#define {name}(...)" for name in checks), ""]
+
+    def _parts(self, body: str, used: set[str]) -> list[str]:
+        """What stands for the parts of PyTorch's headers that the body calls."""
+        vectors = [f"constexpr int LANES = {_lanes(body)};", _vectors(used)] if "vec::" in body else []
         scalars = (PARTS / "scalars.cpp.txt").read_text(encoding="utf-8").rstrip("\n")
-        return "\n\n".join([*parts, *([scalars] if "propagate_nan(" in body or "ascade" in body else [])])
+        return [*vectors, *([scalars] if "propagate_nan(" in body or "ascade" in body else [])]
 
     def _entry(self) -> str:
         parameters = [f"const {MEMORY[spec.dtype]}* {name}" for name, spec in self.arguments.items()]
@@ -312,4 +297,4 @@ def _nbytes(buffer: Buffer, *, exact: bool = False) -> int:
     """Bytes of a buffer; rounded up, as it lies in the workspace."""
     reach = 1 + sum((size - 1) * step for size, step in zip(buffer.shape, buffer.stride, strict=True))
     nbytes = ITEM_BYTES[_dtype(buffer)] * (0 if 0 in buffer.shape else reach)
-    return nbytes if exact else -(-nbytes // ALIGNMENT) * ALIGNMENT
+    return nbytes if exact else aligned(nbytes)

@@ -6,9 +6,10 @@ Where Inductor writes nothing that stands alone, it says so, and in a team anoth
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from kernelwright import languages
+from kernelwright.devices import kinds
 from kernelwright.errors import ProposeError
-from kernelwright.languages import names_for
-from kernelwright.propose.author.learn import Learner, Past, Step
+from kernelwright.propose.author.search.learn import Learner, Past, Step
 from kernelwright.propose.inductor.cpp import must_change_nothing, write_cpp
 from kernelwright.propose.inductor.schedule import SPACES, Launching, TritonLaunches, options_of
 from kernelwright.propose.inductor.text import UnreadableError, read
@@ -21,7 +22,6 @@ from kernelwright.records.measure import BaselineName
 from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
 
-CPP = "cpp"
 USUAL = "usual"
 TRIES = 4
 """Settings that are tried until the kernel is a new one: most settings mean nothing for most tasks."""
@@ -46,7 +46,7 @@ class Inductor:
 
     def refuse(self, task: Task, language: LanguageName | None) -> None:
         """See `Selective.refuse`: what can be known before Inductor is asked what it makes of the task."""
-        if _language(task, language) == CPP:
+        if languages.language(_language(task, language)).form == "function":
             must_change_nothing(task)
 
     async def _new(self, brief: Brief, sibling: int, tried: frozenset[str]) -> Proposal:
@@ -123,8 +123,8 @@ def _language(task: Task, wanted: LanguageName | None) -> str:
         ProposeError: nothing, or not what is wanted.
     """
     kind = task.target.kind
-    written = next((name for name in names_for(kind) if name in SPACES), None)
-    if written is None or kind == "hip":
+    written = next((name for name in languages.names_for(kind) if name in SPACES), None)
+    if written is None or not kinds()[kind].inductor:
         raise ProposeError(f"torch.compile is not asked for {kind} targets")
     if wanted not in (None, written):
         raise ProposeError(f"torch.compile writes {written} for {kind} targets, not {wanted}")

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from kernelwright.propose.author.schedule.space import Option, Space
+from kernelwright.propose.author.ir.space import Option, Space
 from kernelwright.records.base import Record
 from kernelwright.records.lowering import LoweredKernel, Options
 

@@ -8,18 +8,16 @@ import ast
 import re
 from collections.abc import Iterator
 
-from kernelwright.errors import ProposeError
-from kernelwright.export.drop_in import drop_in, fits_exactly
-from kernelwright.export.reference import Reference, merged_imports, reference
-from kernelwright.propose.inductor.helpers import PREFIX, Helpers, Renamed
+from kernelwright.export.reference import Reference, fits_exactly, reference
+from kernelwright.propose.author.emit.triton_file import IMPORTS, INTERPRETED, triton_file
 from kernelwright.propose.inductor.schedule import TritonLaunches, settings_of
 from kernelwright.propose.inductor.text import Buffer, Launch, Library, Step, UnreadableError, View, Wrapper
+from kernelwright.propose.inductor.triton_functions import PREFIX, Helpers, Renamed
 from kernelwright.records.candidate import Candidate, Tunable
 from kernelwright.records.lowering import LoweredKernel, Lowering
 from kernelwright.records.task import Task
 
-OURS = ("import os", "import torch", "import triton", "import triton.language as tl")
-IMPORTS = {
+NAMED = {
     "libdevice": "from triton.language.extra import libdevice",
     "tl_math": "from triton.language import math as tl_math",
     "aten": "from torch.ops import aten",
@@ -93,24 +91,18 @@ class _Module:
             [a.dtype for a in arguments],
             dense=self.wrapper.arguments,
         )
-        parts = [
-            self._head(body + run), self.found.body, self._settings(), body, *views, run, fits,
-            drop_in(self.task, self.found),
-        ]  # fmt: skip
-        clash = {"_run", "_fits", "_view", "ModelNew", *self.kernels} | {n for n in self.found.names if PREFIX in n}
-        if clash := clash & self.found.names:
-            raise ProposeError(f"the task's source has names that the kernel's file needs: {', '.join(sorted(clash))}")
-        return "\n\n\n".join(part.strip("\n") for part in parts if part.strip("\n")) + "\n"
+        parts = [self._settings(), body, *views, run, fits]
+        names = {"_view", *self.kernels, *(name for name in self.found.names if PREFIX in name)}
+        needed = [line for name, line in NAMED.items() if re.search(rf"\b{name}\.", body + run)]
+        return triton_file(self.task, self.found, self._idea(), parts, names, (*IMPORTS, *needed))
 
-    def _head(self, body: str) -> str:
+    def _idea(self) -> str:
         count = len(self.kernels)
         said = "one kernel" if count == 1 else f"{count} kernels"
-        needed = [line for name, line in IMPORTS.items() if re.search(rf"\b{name}\.", body)]
-        lines = [f'"""{self.task.name}: {said}, as torch.compile writes them, in Triton."""', ""]
-        return "\n".join([*lines, *merged_imports((*OURS, *needed), self.found.imports)])
+        return f"{said}, as torch.compile writes them, in Triton."
 
     def _settings(self) -> str:
-        lines = ['INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"']
+        lines = [INTERPRETED]
         for name, table in self.tables.items():
             rows = [f"    {setting!r}," for setting in table]
             lines += [f"# Of {name}: how it is launched.", f"{self._table(name)} = (", *rows, ")"]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from kernelwright.propose.llm.dialogue import Dialogue, ask_twice, opening
-from kernelwright.propose.llm.render import Prompts, Rendered, Value, clip
+from kernelwright.propose.llm.render import Prompts, Rendered, clip
 from kernelwright.propose.llm.reply import cleaned, objects, salvage, sound
 from kernelwright.propose.llm.sections import Facts, evidence, known, metrics_shown
 from kernelwright.records.attempt import Intent
@@ -82,19 +82,19 @@ def read_judgement(reply: ChatReply, intent: Intent, shown: Sequence[str] = ()) 
     found = _answers(text, fields) or _broken(text, fields)
     if isinstance(found, NoAdvice):
         return found
-    if any(answer.told != found[0].told for answer in found):
+    if any(answer.texts != found[0].texts for answer in found):
         return NoAdvice(f"it holds {len(found)} answers: reply with exactly one JSON object")
-    told, metrics = found[0]
+    texts, metrics = found[0]
     if intent == "repair":
-        return RepairAdvice.model_validate(told).model_dump_json(indent=1)
+        return RepairAdvice.model_validate(texts).model_dump_json(indent=1)
     names = _decisive(metrics, shown)
     if isinstance(names, NoAdvice):
         return names
-    return ImproveAdvice.model_validate({**told, "metrics": names}).model_dump_json(indent=1)
+    return ImproveAdvice.model_validate({**texts, "metrics": names}).model_dump_json(indent=1)
 
 
 class _Answer(NamedTuple):
-    told: dict[str, str]
+    texts: dict[str, str]
     """Text by field."""
     metrics: JsonValue
 
@@ -103,9 +103,9 @@ def _answers(text: str, fields: tuple[str, ...]) -> list[_Answer]:
     """Every object that has all the fields."""
     found = []
     for named in (inner for outer in objects(text) for inner in _inner(outer)):
-        told = {field: _field(named, field) for field in fields}
-        if all(told.values()):
-            found.append(_Answer(told, named.get("metrics")))
+        texts = {field: _field(named, field) for field in fields}
+        if all(texts.values()):
+            found.append(_Answer(texts, named.get("metrics")))
     return found
 
 
@@ -114,22 +114,22 @@ def _inner(outer: dict[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:
     waiting: list[JsonValue] = [outer]
     for value in waiting:
         if isinstance(value, dict):
-            yield {key.strip().lower().replace(" ", "_"): held for key, held in value.items()}
+            yield {key.strip().lower().replace(" ", "_"): inner for key, inner in value.items()}
         if isinstance(value, dict | list):
             waiting.extend(value.values() if isinstance(value, dict) else value)
 
 
 def _broken(text: str, fields: tuple[str, ...]) -> list[_Answer] | NoAdvice:
     """The same of text that is nearly JSON."""
-    told = {field: _salvaged(text, field) for field in fields}
-    if not all(told.values()):
-        missing = ", ".join(field for field in fields if not told[field]) if any(told.values()) else ", ".join(fields)
+    texts = {field: _salvage(text, field) for field in fields}
+    if not all(texts.values()):
+        missing = ", ".join(field for field in fields if not texts[field])
         return NoAdvice(f"it holds no JSON object with text for {missing}")
     times = max(len(re.findall(rf'"{spelling}"\s*:', text)) for field in fields for spelling in _SPELLINGS[field])
     if times > 1:
         return NoAdvice(f"it holds {times} answers: reply with exactly one JSON object")
     listed = re.search(r'"metrics"\s*:\s*\[([^\]]*)\]', text)
-    return [_Answer(told, [*re.findall(r'"([^"]*)"', listed[1])] if listed else None)]
+    return [_Answer(texts, [*re.findall(r'"([^"]*)"', listed[1])] if listed else None)]
 
 
 def _decisive(metrics: JsonValue, shown: Sequence[str]) -> tuple[str, ...] | NoAdvice:
@@ -169,21 +169,21 @@ def _field(named: dict[str, JsonValue], field: str) -> str:
     return ""
 
 
-def _salvaged(text: str, field: str) -> str:
+def _salvage(text: str, field: str) -> str:
     for spelling in _SPELLINGS[field]:
-        held = salvage(text, (spelling, spelling.replace("_", " ")))
-        if held is not None and held.closed and held.text.strip():
-            return sound(held.text).strip()[:LONGEST_FIELD]
+        found = salvage(text, (spelling, spelling.replace("_", " ")))
+        if found is not None and found.closed and found.text.strip():
+            return sound(found.text).strip()[:LONGEST_FIELD]
     return ""
 
 
 REFLECTOR = "reflector"
 """Answers in words; every other adviser answers in JSON."""
 SHOWN = {
-    "judge-repair": ("reference", "candidate", "log", "mismatch"),
-    "judge-improve": ("reference", "hardware", "candidate", "profile", "log", "mismatch"),
-    "reflector-repair": ("task", "reference", "candidate", "log", "mismatch"),
-    "reflector-improve": ("task", "reference", "hardware", "candidate", "profile", "log", "mismatch"),
+    "judge-repair": ("host", "reference", "serial", "candidate", "log", "mismatch"),
+    "judge-improve": ("reference", "serial", "hardware", "candidate", "profile", "log", "mismatch"),
+    "reflector-repair": ("task", "reference", "serial", "candidate", "log", "mismatch"),
+    "reflector-improve": ("task", "reference", "serial", "hardware", "candidate", "profile", "log", "mismatch"),
 }
 """The sections of each prompt, beside the hint."""
 
@@ -197,7 +197,9 @@ async def advise(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> str:
     role = facts.brief.proposal_request.adviser
     name = f"{role}-{'repair' if facts.brief.proposal_request.intent == 'repair' else 'improve'}"
     contract = "parts/reply-reflector.md" if role == REFLECTOR else f"parts/reply-{name}.md"
-    rendered = prompts.render(name, {**_values(name, facts), "contract": contract})
+    every = {**known(facts), **evidence(facts)}
+    shown = {key: every[key] for key in (*SHOWN.get(name, tuple(every)), "order", "hint")}
+    rendered = prompts.render(name, {**shown, "contract": contract})
     dialogue.prompts.append(rendered)
 
     def again(found: str | NoAdvice) -> Rendered | None:
@@ -208,9 +210,11 @@ async def advise(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> str:
     # Without room for the second question there is none for the writer either: NoRoom ends the dialogue.
     form = None if role == REFLECTOR else answer_form(facts.brief.proposal_request.intent)
     advice = await ask_twice(dialogue, role, opening(rendered), lambda reply: _read(reply, facts), again, form)
-    told = f"No usable advice: {advice.reason}." if isinstance(advice, NoAdvice) else advice
-    facts.brief.gateway.note(role, told, dialogue.sibling)
-    return "" if isinstance(advice, NoAdvice) else advice
+    if isinstance(advice, NoAdvice):
+        facts.brief.gateway.note(role, f"No usable advice: {advice.reason}.", dialogue.sibling)
+        return ""
+    facts.brief.gateway.note(role, advice, dialogue.sibling)
+    return advice
 
 
 def _read(reply: ChatReply, facts: Facts) -> str | NoAdvice:
@@ -218,8 +222,3 @@ def _read(reply: ChatReply, facts: Facts) -> str | NoAdvice:
     if proposal_request.adviser == REFLECTOR:
         return read_reflection(reply)
     return read_judgement(reply, proposal_request.intent, metrics_shown(facts))
-
-
-def _values(name: str, facts: Facts) -> dict[str, Value]:
-    every = {**known(facts), **evidence(facts)}
-    return {key: every[key] for key in (*SHOWN.get(name, tuple(every)), "hint")}

@@ -9,7 +9,6 @@ import json
 from dataclasses import dataclass, field
 
 from kernelwright.errors import UsageError
-from kernelwright.propose.gateway import NoRoom
 from kernelwright.propose.llm.dialogue import (
     Dialogue,
     Memo,
@@ -23,7 +22,7 @@ from kernelwright.propose.llm.dialogue import (
 from kernelwright.propose.llm.parse import Kernel, NoKernel, empty, parse, read
 from kernelwright.propose.llm.render import Prompts, Value
 from kernelwright.propose.llm.sections import Facts, values
-from kernelwright.propose.proposer import Brief
+from kernelwright.propose.proposer import Brief, NoRoom
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatMessage, ChatReply, ToolCall
@@ -212,7 +211,7 @@ def _beginning(prompts: Prompts, dialogue: Dialogue, facts: Facts) -> list[ChatM
         return earlier
     rendered = prompts.render(f"{brief.proposal_request.role}-{brief.proposal_request.intent}", agent_values(facts))
     dialogue.prompts.append(rendered)
-    return opening(rendered)
+    return [*opening(rendered)]
 
 
 def agent_values(facts: Facts) -> dict[str, Value]:

@@ -12,9 +12,8 @@ from typing import TypeVar
 from pydantic import JsonValue, ValidationError
 
 from kernelwright.errors import ProposeError
-from kernelwright.propose.gateway import Thread
 from kernelwright.propose.llm.render import Rendered, prompt_hash
-from kernelwright.propose.proposer import Brief
+from kernelwright.propose.proposer import Brief, Thread
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
@@ -132,9 +131,9 @@ async def ask_twice(
     return read(reply)
 
 
-def opening(rendered: Rendered) -> list[ChatMessage]:
+def opening(rendered: Rendered) -> tuple[ChatMessage, ...]:
     """A dialogue's first messages."""
-    return [ChatMessage(role="system", text=rendered.system), ChatMessage(role="user", text=rendered.user)]
+    return ChatMessage(role="system", text=rendered.system), ChatMessage(role="user", text=rendered.user)
 
 
 def answered(messages: Sequence[ChatMessage], reply: ChatReply) -> list[ChatMessage]:
@@ -174,21 +173,8 @@ def recalled(brief: Brief, memo: Memo) -> tuple[Message, ...]:
 def shortened(messages: Sequence[ChatMessage], most: int = LONGEST) -> list[ChatMessage]:
     """The dialogue without its oldest exchanges, where it is longer than `most` characters."""
     start = next((i for i, m in enumerate(messages) if m.role == "assistant"), len(messages))
-    head, exchanges = list(messages[:start]), _exchanges(messages[start:])
-    while len(exchanges) > 1 and _length([*head, *(m for e in exchanges for m in e)]) > most:
-        exchanges.pop(0)
-    return [*head, *(m for e in exchanges for m in e)]
-
-
-def _exchanges(messages: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
-    """Each reply with what was said to it."""
-    found: list[list[ChatMessage]] = []
-    for message in messages:
-        if message.role == "assistant":
-            found.append([])
-        found[-1].append(message)
-    return found
-
-
-def _length(messages: Sequence[ChatMessage]) -> int:
-    return sum(len(m.text) + sum(len(c.arguments) for c in m.calls) for m in messages)
+    lengths = [len(m.text) + sum(len(c.arguments) for c in m.calls) for m in messages]
+    # An exchange is a reply with what was said to it.
+    replies = [i for i, m in enumerate(messages) if i >= start and m.role == "assistant"] or [start]
+    fitting = (i for i in replies if sum(lengths[:start]) + sum(lengths[i:]) <= most)
+    return [*messages[:start], *messages[next(fitting, replies[-1]) :]]

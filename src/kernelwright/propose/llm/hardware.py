@@ -7,11 +7,11 @@ from kernelwright.devices import kinds
 from kernelwright.knowledge.hardware import Hardware, architectures, hardware, sheet
 from kernelwright.records.base import Record
 from kernelwright.records.run import Device, Environment
-from kernelwright.records.task import Task, TaskLimits
+from kernelwright.records.task import Task
 
 EDGE_GBPS = 400.0
 """Devices with less memory bandwidth than this are told to be small ones."""
-_SOFTWARE = ("torch", "triton", "cuda toolkit of torch", "nvrtc", "driver", "c++")
+_SOFTWARE = {"gpu": ("torch", "triton", "cuda toolkit of torch", "nvrtc", "driver"), "cpu": ("torch", "c++")}
 """Versions that decide what a kernel may use, by their names in `Environment.versions`."""
 
 
@@ -24,17 +24,21 @@ class HardwareWords(Record):
 
 def describe_hardware(task: Task, environment: Environment | None) -> HardwareWords:
     """Facts of the device that kernels are for; measured figures only of a device that is here."""
-    here = environment if task.target.present else None
-    lines = _gpu(task, here) if kinds()[task.target.kind].gpu else _cpu(here)
+    here, gpu = environment if task.target.present else None, kinds()[task.target.kind].gpu
+    lines = _gpu(task, here) if gpu else _cpu(here)
     lines += _floor(task, here.device) if here else []
-    lines += [f"precision flags: {task.numerics.words}"] if task.numerics.flags else []
-    lines += _software(here) if here else []
-    return HardwareWords(facts="\n".join(lines), limits=tuple(_limits(task.source.limits)))
-
-
-def _limits(limits: TaskLimits) -> list[str]:
-    named = limits.model_dump(mode="json", exclude={"notes"}, exclude_defaults=True)
-    return [*(f"{name.replace('_', ' ')}: {value}" for name, value in named.items()), *limits.notes]
+    lines += [f"precision flags: {task.numerics.words}"] if task.numerics.flags and gpu else []
+    named = _SOFTWARE["gpu" if gpu else "cpu"]
+    versions = (
+        [f"{name} {environment.versions[name]}" for name in named if name in environment.versions]
+        if environment
+        else []
+    )
+    lines += [f"software: {', '.join(versions)}"] if versions else []
+    limits = task.source.limits
+    given = limits.model_dump(mode="json", exclude={"notes"}, exclude_defaults=True)
+    words = (*(f"{name.replace('_', ' ')}: {value}" for name, value in given.items()), *limits.notes)
+    return HardwareWords(facts="\n".join(lines), limits=words)
 
 
 def _cpu(here: Environment | None) -> list[str]:
@@ -61,15 +65,17 @@ def _gpu(task: Task, here: Environment | None) -> list[str]:
     if here is not None:
         return _present(here.device, common)
     if target.device:
-        return [_named(sheet(target.device) or common, "not here"), *_published(sheet(target.device) or common)]
+        asked = sheet(target.device) or common
+        size = "edge" if asked.bandwidth_gbps < EDGE_GBPS else "workstation or server"
+        return [f"device: {asked.device}, {asked.arch} ({size}); not here; published figures", *_published(asked)]
     return [f"architecture: {target.arch}; its figures are those of the {common.device}", *_published(common)]
 
 
 def _present(device: Device, common: Hardware) -> list[str]:
     found = sheet(device.name)
-    own = found if found is not None and found.arch == common.arch else None
+    facts = found if found is not None and found.arch == common.arch else None
     measured = f"{device.memory_gbps:.0f} GB/s measured by reading" if device.memory_gbps else ""
-    published = f"{own.bandwidth_gbps:g} GB/s published" if own else ""
+    published = f"{facts.bandwidth_gbps:g} GB/s published" if facts else ""
     bandwidth = "; ".join(filter(None, (measured, published)))
     return [
         f"device: {device.name}, {common.arch}; this machine's own",
@@ -77,13 +83,8 @@ def _present(device: Device, common: Hardware) -> list[str]:
         *_multiprocessor(common),
         f"memory bandwidth: {bandwidth}" if bandwidth else "",
         f"last-level cache: {device.cache_bytes} bytes" if device.cache_bytes else "",
-        *([_peaks(own)] if own else []),
+        *([_peaks(facts)] if facts else []),
     ]
-
-
-def _named(facts: Hardware, where: str) -> str:
-    size = "edge" if facts.bandwidth_gbps < EDGE_GBPS else "workstation or server"
-    return f"device: {facts.device}, {facts.arch} ({size}); {where}; published figures"
 
 
 def _published(facts: Hardware) -> list[str]:
@@ -109,8 +110,8 @@ def _multiprocessor(facts: Hardware) -> list[str]:
 
 def _peaks(facts: Hardware) -> str:
     peaks = {"fp32": facts.fp32_tflops, "tf32": facts.tf32_tflops, "bf16": facts.bf16_tflops}
-    told = ", ".join(f"{name} {value:g}" for name, value in peaks.items() if value is not None)
-    return f"peak, published, dense, 10^12 operations a second: {told}"
+    known = ", ".join(f"{name} {value:g}" for name, value in peaks.items() if value is not None)
+    return f"peak, published, dense, 10^12 operations a second: {known}"
 
 
 def _floor(task: Task, device: Device) -> list[str]:
@@ -120,8 +121,3 @@ def _floor(task: Task, device: Device) -> list[str]:
     least = size / device.memory_gbps / 1e3
     cached = " (less where a cache holds them)" if size < device.cache_bytes else ""
     return [f"reading and writing the {size} compulsory bytes once takes at least {least:.2f} us{cached}"]
-
-
-def _software(here: Environment) -> list[str]:
-    told = ", ".join(f"{name} {here.versions[name]}" for name in _SOFTWARE if name in here.versions)
-    return [f"software: {told}"] if told else []

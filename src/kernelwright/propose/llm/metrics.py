@@ -102,7 +102,9 @@ def figures(profile: Profile | None, measured: Measured | None, device: Device |
     found: dict[str, JsonValue] = {}
     if profile is not None:
         found |= profile.model_dump(mode="json", exclude_none=True, include=set(CALL))
-    call: dict[str, JsonValue] = {"call": found | _clocked(measured) | _machine(device)}
+    machine: dict[str, JsonValue] = {"cores": device.cores} if device is not None else {}
+    machine |= {"vector_bits": device.vector_bits} if device is not None and device.vector_bits else {}
+    call: dict[str, JsonValue] = {"call": found | _clocked(measured) | machine}
     kernels: dict[str, JsonValue] = {kernel.name: kernel.figures() for kernel in profile.kernels} if profile else {}
     loops: list[JsonValue] = [loop.model_dump(mode="json") for loop in profile.loops] if profile else []
     return call | ({"kernels": kernels} if kernels else {}) | ({"loops": loops} if loops else {})
@@ -119,13 +121,6 @@ def _clocked(measured: Measured | None) -> dict[str, JsonValue]:
     if roofline.flops:
         found["achieved_gflops"] = roofline.flops / took / 1e3
     return {name: float(f"{value:.{DIGITS}g}") for name, value in found.items()}
-
-
-def _machine(device: Device | None) -> dict[str, JsonValue]:
-    if device is None:
-        return {}
-    cores: dict[str, JsonValue] = {"cores": device.cores}
-    return cores | ({"vector_bits": device.vector_bits} if device.vector_bits else {})
 
 
 def table(shown: Mapping[str, JsonValue]) -> str:

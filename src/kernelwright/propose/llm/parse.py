@@ -166,7 +166,8 @@ def _apply(source: str, changes: Sequence[Edit], what: str) -> str | NoEdit:
         places = _places(rows, old)
         if len(places) != 1:
             found = "do not stand in the candidate's source" if not places else f"stand there {len(places)} times"
-            return NoEdit(f"the old lines of {what} {number} {found}; they begin with {_first(old)!r}")
+            first = next(line for line in old if line.strip()).strip()[:80]
+            return NoEdit(f"the old lines of {what} {number} {found}; they begin with {first!r}")
         rows[places[0] : places[0] + len(old)] = new
     return "\n".join(rows)
 
@@ -176,10 +177,6 @@ def _places(rows: list[str], old: list[str]) -> list[int]:
     stripped = [line.rstrip() for line in rows]
     starts = (i for i in range(len(rows) - len(wanted) + 1) if stripped[i] == wanted[0])
     return [i for i in starts if stripped[i : i + len(wanted)] == wanted]
-
-
-def _first(old: list[str]) -> str:
-    return next(line for line in old if line.strip()).strip()[:80]
 
 
 class NoKernel(NamedTuple):
@@ -221,9 +218,9 @@ def read(source: str, name: LanguageName) -> Kernel | NoKernel:
     source, asked = sound(source), language(name)
     if not defines_kernel(source, name):
         return NoKernel(f"it is not {asked.what}")
-    told = language_of(source, asked.suffix)
-    if told != asked:
-        return NoKernel(f"it is {told.what}, and what was asked for is {asked.what}")
+    written = language_of(source, asked.suffix)
+    if written != asked:
+        return NoKernel(f"it is {written.what}, and what was asked for is {asked.what}")
     try:
         return Kernel(parse_text(source, asked.targets[0], name))
     except UsageError as error:
@@ -305,10 +302,13 @@ def _found(text: str, how: _Reading) -> Kernel | NoKernel:
 def _readings(text: str, how: _Reading) -> Iterator[Kernel | NoKernel | None]:
     fenced = [block for block in blocks(text) if block.closed or how.whole]
     yield _from_edits(text, how)
-    yield _from_settings(text, how)
+    # Constants alone, where the reply says nothing else; it may have been cut off within one.
+    changed = settings(text.split("\n")) if how.python and how.parent and how.whole else None
+    yield None if changed is None else _edited(apply_settings(how.parent, changed), how)
     yield from (_from_json(block.text, how) for block in fenced if block.tag == "json" or _is_json(block.text))
     yield _from_blocks(text, fenced, how)
-    yield _from_diff(text, fenced, how)
+    diffs = [b.text for b in fenced if is_diff(b.text)] or ([text] if not fenced and is_diff(text) else [])
+    yield _edited(apply_diff(how.parent, diffs[-1]), how) if diffs else None
     found = _from_json(text, how)
     yield found if isinstance(found, Kernel) or _is_json(text) else None
 
@@ -321,12 +321,6 @@ def _from_edits(text: str, how: _Reading) -> Kernel | NoKernel | None:
     new = ["\n".join(edit.new) + "\n" for edit in found.edits if not "".join(edit.old).strip()]
     whole = [source for source in new if defines_kernel(source, how.language)]
     return read(unwrapped(whole[-1]), how.language) if whole else _edited(apply_edits(how.parent, found), how)
-
-
-def _from_settings(text: str, how: _Reading) -> Kernel | NoKernel | None:
-    """The parent with other constants, where the reply says nothing else; it may have been cut off within one."""
-    changed = settings(text.split("\n")) if how.python and how.parent and how.whole else None
-    return None if changed is None else _edited(apply_settings(how.parent, changed), how)
 
 
 def _edited(source: str | NoEdit, how: _Reading) -> Kernel | NoKernel:
@@ -381,11 +375,6 @@ def _is_json(text: str) -> bool:
     return text.lstrip().startswith(("{", "[{"))
 
 
-def _from_diff(text: str, fenced: list[Block], how: _Reading) -> Kernel | NoKernel | None:
-    diffs = [b.text for b in fenced if is_diff(b.text)] or ([text] if not fenced and is_diff(text) else [])
-    return _edited(apply_diff(how.parent, diffs[-1]), how) if diffs else None
-
-
 def _from_json(text: str, how: _Reading) -> Kernel | NoKernel | None:
     source = _field(text, how.whole)
     if source is None:
@@ -397,13 +386,13 @@ def _from_json(text: str, how: _Reading) -> Kernel | NoKernel | None:
 
 
 def _field(text: str, whole: bool) -> str | None:
-    for found in objects(text):
+    for given in objects(text):
         for key in FIELDS:
-            value = found.get(key)
+            value = given.get(key)
             if isinstance(value, str) and value.strip():
                 return value
-    held = salvage(text, FIELDS)
-    return held.text if held is not None and held.text.strip() and (held.closed or whole) else None
+    found = salvage(text, FIELDS)
+    return found.text if found is not None and found.text.strip() and (found.closed or whole) else None
 
 
 def _unfenced(text: str, how: _Reading) -> Kernel | NoKernel:

@@ -185,13 +185,8 @@ def _named(text: str) -> frozenset[str]:
 def _read(folders: tuple[Traversable, ...], name: str) -> str | None:
     found = (folder.joinpath(*name.split("/")) for folder in folders)
     text = next((file.read_text(encoding="utf-8") for file in found if file.is_file()), None)
-    return _contracts().get(name) if text is None else text
-
-
-@cache
-def _contracts() -> Mapping[str, str]:
-    """The contract of each language, as prompt files include it."""
-    return {f"languages/{each.name}.md": f"{each.contract}\n" for each in languages()}
+    contracts = (f"{each.contract}\n" for each in languages() if name == f"languages/{each.name}.md")
+    return next(contracts, None) if text is None else text
 
 
 def _root() -> Traversable:

@@ -5,17 +5,18 @@ The prompt files have the wording around the values. Where feedback is withheld,
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelwright.feedback.bottleneck import diagnose
-from kernelwright.knowledge.few_shot import nearest_pair
-from kernelwright.knowledge.library import card_words, rules, techniques
+from kernelwright.knowledge.library import card_words, nearest_pair, rules, techniques
 from kernelwright.languages import Language, language
 from kernelwright.propose.llm.hardware import describe_hardware
 from kernelwright.propose.llm.metrics import explained, figures, table
 from kernelwright.propose.llm.render import Value, clip, last_lines
 from kernelwright.propose.proposer import Brief
-from kernelwright.records.attempt import Attempt, Setting, WorkedStep, sure_speedup
+from kernelwright.records.answer import busy
+from kernelwright.records.attempt import Attempt, WorkedStep, sure_speedup
 from kernelwright.records.base import Record
 from kernelwright.records.comparator import Calibrated, Comparator, Exact, Statistical
 from kernelwright.records.evaluation import (
@@ -32,8 +33,9 @@ from kernelwright.records.feedback import Feedback
 from kernelwright.records.measure import Yardstick
 from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
-from kernelwright.records.task import Task
-from kernelwright.records.tensor import Domain, Scalar, TensorSpec
+from kernelwright.records.run import Environment
+from kernelwright.records.task import Task, worth
+from kernelwright.records.tensor import Domain, TensorSpec
 from kernelwright.records.tools import FoundCard
 
 MOST_SETTINGS = 16
@@ -78,22 +80,22 @@ def describe_task(task: Task) -> TaskWords:
 def describe_host(task: Task, name: LanguageName) -> HostWords:
     """How the referee calls a kernel of this language for this task."""
     written = language(name)
-    signature = {"module": _nothing, "plan": _buffers, "function": _signature}[written.form](task, written)
+    spell = {"plan": _buffers, "function": _signature}.get(written.form)
+    signature = spell(task, written) if spell else ""
     return HostWords(calling=written.calling, signature=signature, code=task.source.host)
 
 
 def _workload(task: Task) -> str:
     load = task.workload
-    lines = [f"input  {_argument(i)}" for i in load.inputs]
+    lines = [
+        f"input  {_tensor(i) if isinstance(i, TensorSpec) else f'{i.name} = {i.value!r} (a constant)'}"
+        for i in load.inputs
+    ]
     lines += [f"param  {_tensor(p)}" for p in load.parameters]
     for position, output in enumerate(load.outputs):
         lines.append(f"output {_tensor(output)}; {_comparator(task.comparator(position))}")
     lines.append(f"compulsory traffic: {load.compulsory_bytes} bytes; arithmetic: {task.graph.flops} operations")
     return "\n".join(lines)
-
-
-def _argument(value: TensorSpec | Scalar) -> str:
-    return _tensor(value) if isinstance(value, TensorSpec) else f"{value.name} = {value.value!r} (a constant)"
 
 
 def _tensor(spec: TensorSpec) -> str:
@@ -111,10 +113,6 @@ def _comparator(comparator: Comparator) -> str:
         case Statistical():
             return "random on purpose: the distribution is compared"
     return "several answers are right, such as the order of ties"
-
-
-def _nothing(_task: Task, _written: Language) -> str:
-    return ""
 
 
 def _signature(task: Task, written: Language) -> str:
@@ -178,13 +176,26 @@ class AdviceWords(Record):
     """A reflection, where there are no fields."""
 
 
+class SerialWords(Record):
+    """A serial function, which is what must be computed."""
+
+    code: str
+    tag: str
+    given: tuple[str, ...] = ()
+    """What is passed by value."""
+    at_hand: bool = False
+    """It is the candidate too: nobody has written a kernel yet."""
+
+
 class TechniqueWords(Record):
     """A technique by name, with its card where it is known."""
 
     name: str
     card: str = ""
     step: str = ""
-    """How it was applied elsewhere."""
+    """How it was applied elsewhere, or here."""
+    here: bool = False
+    """The step begins with the code at hand."""
 
 
 @dataclass(frozen=True)
@@ -201,29 +212,71 @@ class Facts:
     """Techniques that were looked up."""
     kept: bool = False
     """The conversation goes on: what does not change was said."""
+    direction: str = ""
+    """Which way this candidate of several is to go; empty: the writer's choice."""
     trained: bool = False
     """For a model that learns from thousands of kernels: it needs no example, each token of one costs, and where it learns
     nothing was timed and no device measured beforehand."""
     judging: bool = False
     """For an adviser: the end of a log is what is shown of it."""
 
+    def shorten(self, log: str) -> str:
+        """What is shown of a log."""
+        return last_lines(log) if self.judging else clip(log)
+
 
 def known(facts: Facts) -> dict[str, Value]:
     """What does not change during a run: task, host context, reference, hardware."""
     if facts.kept:
-        return dict.fromkeys(("task", "host", "reference", "hardware"))
+        return dict.fromkeys(("task", "host", "reference", "serial", "hardware"))
     brief = facts.brief
+    serial = serial_words(brief)
     return {
         "task": describe_task(brief.task),
         "host": describe_host(brief.task, facts.language),
-        "reference": brief.task.source.source,
-        "hardware": describe_hardware(brief.task, None if facts.trained else brief.environment),
+        "reference": brief.task.source.source if serial is None else None,
+        "serial": serial,
+        "hardware": describe_hardware(brief.task, None if facts.trained else _here(brief)),
     }
 
 
+def serial_words(brief: Brief) -> SerialWords | None:
+    """The serial function; None: the task is a module."""
+    source, spec = brief.task.source, brief.task.source.spec
+    if spec is None:
+        return None
+    plain = [a for a in spec.arguments if not a.pointer]
+    given = tuple(f"{a.name} = {a.value if isinstance(a.value, float) else worth(a.value, spec.sizes)}" for a in plain)
+    at_hand = brief.proposal_request.intent == "apply-technique" and not brief.parents
+    return SerialWords(code=source.serial, tag=spec.dialect, given=given, at_hand=at_hand)
+
+
+def _here(brief: Brief) -> Environment | None:
+    """The machine, with the bandwidth that the referee holds the first parent against: one figure a prompt."""
+    found, here = _first(brief)[0], brief.environment
+    if here is None or not isinstance(found, Measured):
+        return here
+    device = here.device.model_copy(update={"memory_gbps": found.roofline.ceiling_gbps})
+    return here.model_copy(update={"device": device})
+
+
 def judged(facts: Facts) -> dict[str, Value]:
-    """How kernels are judged, and the figures that the run has so far."""
-    return {"rules": None if facts.kept else rules(), "figures": _figures(facts) or None}
+    """How kernels are judged; what they are held against, and what the first parent's tunables measured."""
+    found = facts.brief.run.yardstick
+    lines = held_against(found) if found is not None and not facts.trained else []
+    lines += _doubts(facts.brief)
+    return {"rules": None if facts.kept else rules(), "figures": (*lines, *_settings(facts.brief)) or None}
+
+
+def _doubts(brief: Brief) -> list[str]:
+    """What makes the first parent's times doubtful."""
+    found = _first(brief)[0]
+    load = busy(found) if found is not None else None
+    return (
+        [f"this machine was busy while the candidate was timed, so its times are doubtful: {load.words}"]
+        if load
+        else []
+    )
 
 
 def evidence(facts: Facts) -> dict[str, Value]:
@@ -233,6 +286,7 @@ def evidence(facts: Facts) -> dict[str, Value]:
         "log": _log(facts),
         "mismatch": _mismatch(facts),
         "profile": _profile(facts),
+        "order": _order(facts),
         "hint": _hint(facts.brief),
     }
 
@@ -256,26 +310,16 @@ def past(facts: Facts) -> dict[str, Value]:
 def _advice(advice: str) -> AdviceWords | None:
     if not advice.startswith("{"):
         return AdviceWords(text=advice) if advice else None
-    told: dict[str, str | list[str]] = json.loads(advice)
-    return AdviceWords(steps=tuple((name.replace("_", " "), _joined(text)) for name, text in told.items() if text))
-
-
-def _joined(text: str | list[str]) -> str:
-    return text if isinstance(text, str) else ", ".join(text)
-
-
-def _figures(facts: Facts) -> tuple[str, ...]:
-    """What kernels are held against, and what the first parent's tunables measured."""
-    found = facts.brief.run.yardstick
-    lines = held_against(found) if found is not None and not facts.trained else []
-    return (*lines, *_swept(facts.brief))
+    fields: dict[str, str | list[str]] = json.loads(advice)
+    texts = {name: text if isinstance(text, str) else ", ".join(text) for name, text in fields.items()}
+    return AdviceWords(steps=tuple((name.replace("_", " "), text) for name, text in texts.items() if text))
 
 
 def held_against(found: Yardstick) -> list[str]:
     """Baselines' times, the floor and the tolerance, a line each; nothing of what was not measured."""
     lines = [f"{_BASELINES.get(name, name)}: {time:.2f} us a call" for name, time in found.times_us.items()]
     if found.floor_us is not None:
-        lines.append(f"no honest kernel takes less than {found.floor_us:.2f} us a call")
+        lines.append(f"a call of less than {found.floor_us:.2f} us is taken for a fault of the measurement")
     if found.strictest is not None and found.strictest.allowed > LEAST_ALLOWED:
         case = found.strictest
         lines.append(
@@ -285,25 +329,20 @@ def held_against(found: Yardstick) -> list[str]:
     return lines
 
 
-def _swept(brief: Brief) -> tuple[str, ...]:
+def _settings(brief: Brief) -> Iterator[str]:
     """The settings of the first parent that were tried, the fastest first."""
-    if not brief.parents or not brief.feedback:
-        return ()
-    settings = sorted(brief.parents[0].settings, key=lambda s: (s.latency_us is None, s.latency_us or 0.0))
-    return tuple(_setting(setting) for setting in settings[:MOST_SETTINGS])
-
-
-def _setting(setting: Setting) -> str:
-    values = ", ".join(f"{name} = {value}" for name, value in setting.values.items()) or "as it stands"
-    found = setting.outcome if setting.latency_us is None else f"{setting.latency_us:.2f} us"
-    return f"candidate with {values}: {found}"
+    tried = brief.parents[0].settings if brief.parents and brief.feedback else ()
+    for one in sorted(tried, key=lambda s: (s.latency_us is None, s.latency_us or 0.0))[:MOST_SETTINGS]:
+        values = ", ".join(f"{name} = {value}" for name, value in one.values.items()) or "as it stands"
+        why = f" ({one.why})" if one.why else ""
+        yield f"candidate with {values}: {one.outcome if one.latency_us is None else f'{one.latency_us:.2f} us'}{why}"
 
 
 def values(facts: Facts, contract: str) -> dict[str, Value]:
     """What the prompt of a writer or an agent shows. With advice, the adviser has read the profile for it."""
     shown = {**known(facts), **judged(facts), "contract": contract, "language": facts.language}
     if facts.brief.proposal_request.intent == "seed":
-        return {**shown, "example": None if facts.trained else _example(facts)}
+        return {**shown, "example": None if facts.trained else _example(facts), "order": _order(facts), "hint": None}
     return {**shown, **evidence(facts), **past(facts), **({"profile": None} if facts.advice else {})}
 
 
@@ -319,27 +358,27 @@ def _example(facts: Facts) -> ExampleWords | None:
 
 def _shown(attempt: Attempt, words: str = "") -> Shown:
     candidate = attempt.proposal.candidate
-    at = ", ".join(f"{d.name} = {d.value}" for d in candidate.defines)
-    tag = language(candidate.language).fence
     return Shown(
-        number=attempt.number, language=candidate.language, tag=tag, source=candidate.source, at=at, words=words
+        number=attempt.number,
+        language=candidate.language,
+        tag=language(candidate.language).fence,
+        source=candidate.source,
+        at=", ".join(f"{d.name} = {d.value}" for d in candidate.defines),
+        words=words,
     )
 
 
-def _told(brief: Brief) -> tuple[Attempt, Feedback] | None:
-    """The first parent with its feedback; None where there is none, or its fate is withheld."""
-    return (brief.parents[0], brief.feedback[0]) if brief.parents and brief.feedback else None
+def _first(brief: Brief) -> tuple[Evaluation, Feedback] | tuple[None, None]:
+    """What was found of the first parent, with its feedback; None where there is none, or its fate is withheld."""
+    return (brief.parents[0].evaluation, brief.feedback[0]) if brief.parents and brief.feedback else (None, None)
 
 
 def _log(facts: Facts) -> str | None:
-    told = _told(facts.brief)
-    log = _compile_log(told[0].evaluation) if told else None
-    if log is None:
-        return None
-    return last_lines(log) if facts.judging else clip(log)
+    log = _compile_log(_first(facts.brief)[0])
+    return None if log is None else facts.shorten(log)
 
 
-def _compile_log(found: Evaluation) -> str | None:
+def _compile_log(found: Evaluation | None) -> str | None:
     match found:
         case Refused(reason=reason):
             return f"Refused before it was built: {reason}"
@@ -353,23 +392,25 @@ def _compile_log(found: Evaluation) -> str | None:
 
 
 def _mismatch(facts: Facts) -> str | None:
-    told = _told(facts.brief)
-    if told is None or told[1].works or _compile_log(told[0].evaluation) is not None:
+    found, feedback = _first(facts.brief)
+    if (
+        found is None
+        or feedback is None
+        or feedback.works
+        or _compile_log(found) is not None
+        or found.outcome == "compiled"
+    ):
         return None
-    found = told[0].evaluation
-    if found.outcome == "compiled":
-        return None
-    log = f"\n{found.log}" if isinstance(found, Crashed) and found.log else ""
-    words = told[1].words + log
-    return last_lines(words) if facts.judging else clip(words)
+    log = found.log if isinstance(found, Crashed) else ""
+    words = feedback.words.partition(log[:RECOGNISED])[0].rstrip() if log else feedback.words
+    return facts.shorten(f"{words}\n{log}".rstrip())
 
 
 def _profile(facts: Facts) -> ProfileWords | None:
-    told = _told(facts.brief)
-    if told is None or _mismatch(facts) is not None or _log(facts) is not None:
+    found, feedback = _first(facts.brief)
+    if found is None or feedback is None or _mismatch(facts) is not None or _log(facts) is not None:
         return None
-    attempt, feedback = told
-    measured = attempt.evaluation if isinstance(attempt.evaluation, Measured) else None
+    measured = found if isinstance(found, Measured) else None
     if facts.profile is None and measured is None:
         return ProfileWords(bottleneck=feedback.bottleneck, words=feedback.words)
     statement = diagnose(facts.profile, measured)
@@ -392,38 +433,44 @@ def _history(brief: Brief) -> tuple[Shown, ...] | None:
 
 def _technique(brief: Brief) -> TechniqueWords | None:
     """The technique by name, with its card where the knowledge base has one."""
-    proposal_request = brief.proposal_request
-    if proposal_request.intent != "apply-technique" or not proposal_request.hint:
+    request = brief.proposal_request
+    if request.intent != "apply-technique" or not request.hint:
         return None
-    if proposal_request.steps:
-        return TechniqueWords(name=proposal_request.hint, step=_step_words(proposal_request.steps[0]))
-    card = next((card_words(known) for known in techniques() if known.name == proposal_request.hint), "")
-    return TechniqueWords(name=proposal_request.hint, card=card)
+    if request.steps and request.steps[0].before:
+        at_hand = brief.parents[0].proposal.candidate.source if brief.parents else brief.task.source.origin
+        step = request.steps[0]
+        return TechniqueWords(name=request.hint, step=_step_words(step, brief), here=step.before == at_hand)
+    card = next((card_words(known) for known in techniques() if known.name == request.hint), "")
+    return TechniqueWords(name=request.hint, card=card)
 
 
-def _step_words(step: WorkedStep) -> str:
+def _step_words(step: WorkedStep, brief: Brief) -> str:
     """A worked step as a model reads it."""
-    fence = language(step.language).fence
+    fence, spec = language(step.language).fence, brief.task.source.spec
+    serial = spec is not None and step.before == brief.task.source.origin
     parts = [
         f"Why: {step.think}",
         f"How: {step.detail}" if step.detail else "",
         f"Measured: {step.effect}" if step.effect else "",
-        f"Before:\n\n```{fence}\n{clip(step.before).strip()}\n```",
+        f"Before:\n\n```{spec.dialect if serial and spec else fence}\n{clip(step.before).strip()}\n```",
         f"After:\n\n```{fence}\n{clip(step.after).strip()}\n```",
     ]
     return "\n\n".join(filter(None, parts))
 
 
+def _order(facts: Facts) -> str | None:
+    """The search's order, and the direction of this candidate."""
+    return " ".join(filter(None, (facts.brief.proposal_request.order, facts.direction))) or None
+
+
 def _hint(brief: Brief) -> str | None:
     """The search's words; what the mismatch already says of the first parent is said once."""
-    proposal_request = brief.proposal_request
-    if not proposal_request.hint or proposal_request.intent == "apply-technique":
+    request, found = brief.proposal_request, _first(brief)[0]
+    if not request.hint or request.intent == "apply-technique":
         return None
-    told = _told(brief)
-    found = told[0].evaluation if told else None
     if isinstance(found, Incorrect | Suspect):
-        return clip(_without(proposal_request.hint, " ".join(found.evidence.split())))
-    return clip(proposal_request.hint)
+        return clip(_without(request.hint, " ".join(found.evidence.split())))
+    return clip(request.hint)
 
 
 def _without(hint: str, evidence: str) -> str:

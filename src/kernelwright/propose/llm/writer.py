@@ -10,17 +10,16 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from kernelwright.feedback.bottleneck import diagnose
+from kernelwright.knowledge.retrieval import Context, search
 from kernelwright.languages import names_for
-from kernelwright.propose.gateway import NoRoom
 from kernelwright.propose.llm.advice import advise
 from kernelwright.propose.llm.agent import run_agent
 from kernelwright.propose.llm.dialogue import Dialogue, ask_twice, behind, opening, shortened
-from kernelwright.propose.llm.navigator import ROLE as NAVIGATOR
-from kernelwright.propose.llm.navigator import chosen, taking
+from kernelwright.propose.llm.graph import NAVIGATOR, choose_step, with_step
 from kernelwright.propose.llm.parse import Kernel, NoKernel, empty, parse
 from kernelwright.propose.llm.render import STANDARD, Prompts, Rendered
 from kernelwright.propose.llm.sections import Facts, values
-from kernelwright.propose.proposer import Brief
+from kernelwright.propose.proposer import Brief, NoRoom
 from kernelwright.records.attempt import Proposal
 from kernelwright.records.chat import ChatMessage, ChatReply, ToolCall
 from kernelwright.records.evaluation import Measured
@@ -46,6 +45,22 @@ async def look_up(brief: Brief, sibling: int, language: LanguageName, profile: P
         return SearchResult.model_validate_json(answer).cards
     except ValidationError:
         return ()
+
+
+def direction(brief: Brief, sibling: int, language: LanguageName, profile: Profile | None) -> str:
+    """Which way one of several candidates goes: a limit of the parent that was measured, then techniques for the task.
+
+    The first goes its own way, as in the paper; and so does a repair, which has one cause.
+    """
+    if sibling == 0 or brief.proposal_request.intent == "repair":
+        return ""
+    parent = brief.parents[0].evaluation if brief.parents and brief.feedback else None
+    statement = diagnose(profile, parent if isinstance(parent, Measured) else None)
+    limits = [f"Attack this limit: {found.suggestion}" for found in statement.findings]
+    where = Context(kind=brief.task.target.kind, language=language, family=brief.task.graph.family)
+    named = [f"Build it around the technique {hit.technique.name}." for hit in search(where=where, limit=sibling)]
+    ways = [*limits, *named]
+    return ways[(sibling - 1) % len(ways)] if ways else ""
 
 
 AGENT = "agent"
@@ -85,14 +100,9 @@ class LLM:
     async def _one(self, brief: Brief, sibling: int) -> Proposal | None:
         if brief.proposal_request.adviser != NAVIGATOR:
             return await write(self._prompts, Dialogue(brief, sibling))
-        step = await chosen(brief, sibling)
-        found = await write(self._prompts, Dialogue(taking(brief, step), sibling))
+        step = await choose_step(brief, sibling)
+        found = await write(self._prompts, Dialogue(with_step(brief, step), sibling))
         return found.model_copy(update={"technique": step.technique}) if found is not None else None
-
-
-def language_of(brief: Brief) -> LanguageName:
-    """What is written for this brief."""
-    return brief.language or names_for(brief.task.target.kind)[0]
 
 
 async def write(prompts: Prompts, dialogue: Dialogue) -> Proposal | None:
@@ -109,27 +119,28 @@ async def write(prompts: Prompts, dialogue: Dialogue) -> Proposal | None:
         return None
     if isinstance(found, NoKernel):
         return dialogue.proposal(empty(facts.language), f"No kernel: {found.reason}.")
-    return dialogue.proposal(found.candidate, _note(brief))
+    request = brief.proposal_request
+    of = f" of attempt {request.parents[0]}" if request.parents else ""
+    return dialogue.proposal(found.candidate, f"{request.role}: {request.intent}{of}")
 
 
 async def _facts(prompts: Prompts, dialogue: Dialogue) -> Facts:
-    brief, language = dialogue.brief, language_of(dialogue.brief)
-    proposal_request = brief.proposal_request
-    profile, kept = None, bool(behind(brief))
-    wanted = proposal_request.intent in ("improve", "apply-technique") and not (kept and proposal_request.role == AGENT)
-    if wanted and brief.parents and brief.feedback:
+    brief, request = dialogue.brief, dialogue.brief.proposal_request
+    language = brief.language or names_for(brief.task.target.kind)[0]
+    profile, kept, told = None, bool(behind(brief)), bool(brief.parents and brief.feedback)
+    if told and request.intent in ("improve", "apply-technique") and not (kept and request.role == AGENT):
         profile = await brief.gateway.profile(brief.parents[0].number, dialogue.sibling)
-    asked = bool(proposal_request.adviser) and proposal_request.intent != "seed"
+    asked = bool(request.adviser) and request.intent != "seed"
     advice = await advise(prompts, dialogue, Facts(brief, language, profile, judging=True)) if asked else ""
-    wanted = proposal_request.look_up and bool(brief.parents and brief.feedback)
-    cards = await look_up(brief, dialogue.sibling, language, profile) if wanted else ()
-    return Facts(brief, language, profile, advice, cards, kept=kept, trained=prompts.trained)
+    cards = await look_up(brief, dialogue.sibling, language, profile) if told and request.look_up else ()
+    away = direction(brief, dialogue.sibling, language, profile) if request.diverse else ""
+    return Facts(brief, language, profile, advice, cards, kept=kept, direction=away, trained=prompts.trained)
 
 
 async def _kernel(prompts: Prompts, dialogue: Dialogue, rendered: Rendered, facts: Facts) -> Kernel | NoKernel:
     brief = dialogue.brief
     earlier = behind(brief)
-    messages = [*shortened(earlier), ChatMessage(role="user", text=rendered.user)] if earlier else opening(rendered)
+    messages = [*shortened(earlier), ChatMessage(role="user", text=rendered.user)] if earlier else [*opening(rendered)]
 
     refused: list[NoKernel] = []
 
@@ -149,9 +160,3 @@ async def _kernel(prompts: Prompts, dialogue: Dialogue, rendered: Rendered, fact
         if not refused:
             raise
         return refused[0]
-
-
-def _note(brief: Brief) -> str:
-    proposal_request = brief.proposal_request
-    of = f" of attempt {proposal_request.parents[0]}" if proposal_request.parents else ""
-    return f"{proposal_request.role}: {proposal_request.intent}{of}"

@@ -9,6 +9,7 @@ from statistics import median
 
 from markupsafe import Markup
 
+from kernelwright.records.answer import of_reachable, sentence
 from kernelwright.records.measure import Accuracy, CaseError, Ratio, Roofline, Side, Timing, Versus
 from kernelwright.report import words
 from kernelwright.report.charts import svg
@@ -42,8 +43,8 @@ _us = words.microseconds
 def describe_roofline(found: Roofline, latency_us: float) -> str:
     """The chart in words."""
     return (
-        f"{found.achieved_gbps:.1f} GB/s reached of {found.ceiling_gbps:.1f} GB/s measured on this device, "
-        f"{words.percent(found.fraction)}. One call takes {_us(latency_us)}, and at the ceiling would take "
+        f"{found.achieved_gbps:.1f} GB/s reached of {found.ceiling_gbps:.1f} GB/s, {of_reachable(found.fraction)} what this "
+        f"device was measured to reach. One call takes {_us(latency_us)}, and at the ceiling would take "
         f"{_us(found.ceiling_us)}; below the floor of {_us(found.floor_us)} no time is believed."
     )
 
@@ -61,7 +62,7 @@ RULER_SIDE, RULER_HEIGHT, BASE = 14, 54, 30
 
 def ruler(versus: Versus, beside: Sequence[Versus], width: int) -> Markup:
     """One ruler; `beside` are all comparisons of the page, which share the scale."""
-    edges = [v for other in beside for v in (other.speedup.low, other.speedup.high)]
+    edges = [v for other in beside if not other.speedup.wild for v in (other.speedup.low, other.speedup.high)]
     x = around([0.8, 1.25, *edges], RULER_SIDE, width - RULER_SIDE)
     parts = [svg.rule(RULER_SIDE, BASE, width - RULER_SIDE, BASE, "edge"), *_marks(x), *_interval(x, versus.speedup)]
     kind = f"v-{versus.verdict}"
@@ -70,11 +71,7 @@ def ruler(versus: Versus, beside: Sequence[Versus], width: int) -> Markup:
 
 def describe_ruler(versus: Versus) -> str:
     """The ruler in words."""
-    ratio = versus.speedup
-    return (
-        f"Speedup over {words.BASELINE[versus.baseline]}: median {words.times(ratio.median)}, interval "
-        f"{words.times(ratio.low)} to {words.times(ratio.high)}; {versus.verdict}."
-    )
+    return sentence(versus)
 
 
 def _marks(x: Scale) -> list[Markup]:
@@ -117,14 +114,14 @@ def samples(timing: Timing, width: int) -> Markup:
 
 def describe_samples(timing: Timing) -> str:
     """The strip in words."""
-    told = [
+    text = [
         f"{words.SIDE[s.name]} median {words.microseconds(median(s.samples_us))}, "
         f"{words.microseconds(min(s.samples_us))} to {words.microseconds(max(s.samples_us))} "
         f"over {len(s.samples_us)} blocks"
         for s in timing.arms
         if s.samples_us
     ]
-    return "Raw samples: " + "; ".join(told) + "."
+    return "Raw samples: " + "; ".join(text) + "."
 
 
 def _samples_axis(x: Scale, height: float, log: bool, width: int) -> list[Markup]:
@@ -217,11 +214,11 @@ def _name(tick: float) -> str:
 def _case(case: CaseError, x: Scale, y: float, room: int) -> list[Markup]:
     middle = y + ROW / 2 - 2
     found = share(case, case.error)
-    told = f"{case.named}: error {words.error(case.error)}, allowed {words.error(case.allowed)}"
+    sentence = f"{case.named}: error {words.error(case.error)}, allowed {words.error(case.allowed)}"
     kind = "err" if found <= 1 else "err over"
     return [
         svg.text(x.start - 12, middle + 4, words.line(case.named, room), "label", "end"),
         svg.rule(x.start, middle, x.end, middle, "lane"),
         svg.dot(x(share(case, case.reference_error)), middle, 4.5, "ref"),
-        svg.dot(x(found), middle, 4.5, kind, words.line(told)),
+        svg.dot(x(found), middle, 4.5, kind, words.line(sentence)),
     ]

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 Number = float | int
 
@@ -17,13 +17,19 @@ HALF = 500
 NARROW = 330
 
 
+_CONTROL = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(127, 160), 0xFFFE, 0xFFFF], "\ufffd")
+"""Characters that no XML has."""
+
+
 def element(tag: str, *children: Markup | str, **attributes: str | Number) -> Markup:
     """One element. Underscores in attribute names become hyphens; `class_` and `in_` lose theirs."""
-    pairs = (
-        Markup(' {}="{}"').format(name.rstrip("_").replace("_", "-"), _value(value))
-        for name, value in attributes.items()
-    )
-    return Markup("<{0}{1}>{2}</{0}>").format(tag, Markup("").join(pairs), Markup("").join(children))
+    pairs = "".join(f' {_name(key)}="{escape(_value(value))}"' for key, value in attributes.items())
+    inside = "".join(one if isinstance(one, Markup) else escape(one.translate(_CONTROL)) for one in children)
+    return Markup(f"<{tag}{pairs}>{inside}</{tag}>")
+
+
+def _name(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
 
 
 def frame(width: Number, height: Number, description: str, parts: Iterable[Markup]) -> Markup:
@@ -60,7 +66,7 @@ def dot(x: Number, y: Number, radius: Number, kind: str, title: str = "") -> Mar
 
 
 def _value(value: str | Number) -> str:
-    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
+    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value).translate(_CONTROL)
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,6 @@ class Scale:
 
 
 def around(values: Iterable[float], start: float, end: float, pad: float = 1.12) -> Scale:
-    """A logarithmic scale that holds all positive finite values with a margin of the factor `pad`."""
-    usable = [v for v in values if math.isfinite(v) and v > 0] or [1.0]
+    """A logarithmic scale that holds all positive values with a margin of the factor `pad`; the absurd go to an edge."""
+    usable = [min(max(v, 1e-30), 1e30) for v in values if math.isfinite(v) and v > 0] or [1.0]
     return Scale(min(usable) / pad, max(usable) * pad, start, end, log=True)

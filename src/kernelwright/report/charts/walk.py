@@ -12,9 +12,10 @@ from statistics import median
 
 from markupsafe import Markup
 
-from kernelwright.records.attempt import Attempt, speedup
-from kernelwright.records.evaluation import is_right
-from kernelwright.records.technique_graph import START
+from kernelwright.records.answer import times
+from kernelwright.records.attempt import Attempt
+from kernelwright.records.brief import Brief, briefs
+from kernelwright.records.technique import START
 from kernelwright.report import words
 from kernelwright.report.charts import svg
 
@@ -47,13 +48,13 @@ class Walked:
 
 def walked(attempts: Sequence[Attempt], best: int | None) -> list[Walked]:
     """The edges that were walked, in the order in which they were first; none where no graph was."""
-    steps = {a.number: a for a in attempts if a.proposal_request.intent == "apply-technique"}
-    known = {a.number: a for a in attempts}
+    known = {a.number: a for a in briefs(attempts)}
+    steps = {number: a for number, a in known.items() if a.intent == "apply-technique"}
     found: dict[tuple[str, str], Walked] = {}
     for attempt in steps.values():
         edge = _edge(attempt, steps, found)
-        edge.tried, edge.right = edge.tried + 1, edge.right + is_right(attempt.evaluation)
-        gained, before = speedup(attempt), _before(attempt, known)
+        edge.tried, edge.right = edge.tried + 1, edge.right + attempt.right
+        gained, before = attempt.speedup, _before(attempt, known)
         if gained and before:
             edge.gains.append(gained / before)
         for passed in _way(attempt, steps, found):
@@ -63,14 +64,13 @@ def walked(attempts: Sequence[Attempt], best: int | None) -> list[Walked]:
     return list(found.values())
 
 
-def _edge(attempt: Attempt, steps: Mapping[int, Attempt], found: dict[tuple[str, str], Walked]) -> Walked:
-    ends = (START if (parent := _parent(attempt, steps)) is None else _technique(parent)), _technique(attempt)
+def _edge(attempt: Brief, steps: Mapping[int, Brief], found: dict[tuple[str, str], Walked]) -> Walked:
+    parent = _parent(attempt, steps)
+    ends = (START if parent is None else parent.technique), attempt.technique
     return found.setdefault(ends, Walked(*ends))
 
 
-def _way(
-    attempt: Attempt | None, steps: Mapping[int, Attempt], found: dict[tuple[str, str], Walked]
-) -> Iterator[Walked]:
+def _way(attempt: Brief | None, steps: Mapping[int, Brief], found: dict[tuple[str, str], Walked]) -> Iterator[Walked]:
     """The edges that led to an attempt, each once: a way may go in circles."""
     seen: list[Walked] = []
     while attempt is not None:
@@ -80,19 +80,13 @@ def _way(
     yield from seen
 
 
-def _parent(attempt: Attempt, steps: Mapping[int, Attempt]) -> Attempt | None:
-    parents = attempt.proposal_request.parents
-    return steps.get(parents[0]) if parents else None
+def _parent(attempt: Brief, steps: Mapping[int, Brief]) -> Brief | None:
+    return steps.get(attempt.parents[0]) if attempt.parents else None
 
 
-def _before(attempt: Attempt, known: Mapping[int, Attempt]) -> float:
+def _before(attempt: Brief, known: Mapping[int, Brief]) -> float:
     """The speedup of the code before, 0 where it was not timed; that of the code as it came is one: it is the baseline."""
-    parents = attempt.proposal_request.parents
-    return speedup(known[parents[0]]) if parents else 1.0
-
-
-def _technique(attempt: Attempt) -> str:
-    return attempt.proposal.technique or attempt.proposal_request.hint
+    return known[attempt.parents[0]].speedup if attempt.parents else 1.0
 
 
 # --- the picture --------------------------------------------------------------------------------------------------------
@@ -138,11 +132,11 @@ def _line(edge: Walked, at: Mapping[str, tuple[float, float]], most: int) -> Mar
     (x1, y1), (x2, y2) = at[edge.source], at[edge.target]
     bend = (x2 - x1) / 2 if x2 != x1 else -40.0
     path = f"M{x1:.1f} {y1:.1f}C{x1 + bend:.1f} {y1:.1f} {x2 - bend:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
-    told = f"{edge.source} to {edge.target}: {words.attempts(edge.visits)} went this way"
-    gain = f", {words.times(edge.gain)} the speed before" if edge.gain else ""
+    text = f"{edge.source} to {edge.target}: {words.attempts(edge.visits)} went this way"
+    gain = f", {times(edge.gain)} the speed before" if edge.gain else ""
     kind = "way best" if edge.on_best else "way gained" if (edge.gain or 0.0) > 1.0 else "way"
     stroke = 1 + (WIDEST - 1) * math.sqrt(edge.visits / most)
-    return svg.element("path", svg.element("title", told + gain), d=path, class_=kind, stroke_width=stroke)
+    return svg.element("path", svg.element("title", text + gain), d=path, class_=kind, stroke_width=stroke)
 
 
 def _node(name: str, place: tuple[float, float]) -> Markup:

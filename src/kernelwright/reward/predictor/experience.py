@@ -15,6 +15,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from kernelwright.errors import StoreError
+from kernelwright.languages import language
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate
@@ -77,7 +78,9 @@ def _of_sizes(task: Task, candidate: Candidate) -> dict[str, float]:
     largest = max((t.shape for t in task.workload.tensors), key=prod, default=())
     if "BLOCK" not in named or not largest:
         return {}
-    tile = log2(named["BLOCK"]) + (log2(named["ROWS"]) if candidate.language == "triton" and "ROWS" in named else 0.0)
+    # A program in Python takes a tile, and a thread of C a piece of one row.
+    rows = named.get("ROWS", 1) if language(candidate.language).syntax == "python" else 1
+    tile = log2(named["BLOCK"]) + log2(rows)
     found = {
         "size tile": tile,
         "size block in row": log2(named["BLOCK"]) - log2(max(1, largest[-1])),
@@ -140,19 +143,19 @@ class Row(Record):
     speed: float | None
     """log2 of the speedup over eager; None where it was not timed, or on a machine too busy to say."""
     preset: str = ""
-    """The name of the reward that the search was told; empty: none was."""
+    """The name of the search's reward; empty: it had none."""
     reward: float | None = None
     """What it came to."""
 
 
-class Told(NamedTuple):
-    """What a search was told of an attempt: a reward by its name, and what it came to."""
+class NamedReward(NamedTuple):
+    """What an attempt earned in a search: a reward by its name, and what it came to."""
 
     preset: str
     reward: float
 
 
-def row_of(task: Task, attempt: Attempt, told: Told | None = None) -> Row | None:
+def row_of(task: Task, attempt: Attempt, paid: NamedReward | None = None) -> Row | None:
     """What an attempt taught; None where nothing can be said of its validity (built for a device that is not here).
 
     What feedback says in words is in `valid` and `speed` as labels.
@@ -165,8 +168,8 @@ def row_of(task: Task, attempt: Attempt, told: Told | None = None) -> Row | None
         features=features(task, attempt.proposal.candidate, found),
         valid=is_right(found),
         speed=speed_of(found),
-        preset=told.preset if told else "",
-        reward=told.reward if told else None,
+        preset=paid.preset if paid else "",
+        reward=paid.reward if paid else None,
     )
 
 

@@ -7,7 +7,7 @@ compared with others of its task. Both look at what sets a candidate apart from 
 between tasks.
 
 A reward that orders right kernels by their speed alone is learned as log2 of the speedup over eager: the same order,
-from paired blocks, which a drifting clock does not move. Any other is learned as it was told. The predictor only ranks;
+from paired blocks, which a drifting clock does not move. Any other is learned as it was given. The predictor only ranks;
 the referee decides.
 """
 
@@ -23,7 +23,7 @@ from kernelwright.records.attempt import Attempt
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.task import Task
-from kernelwright.reward.predictor.experience import Row, Told, features, row_of
+from kernelwright.reward.predictor.experience import NamedReward, Row, features, row_of
 from kernelwright.reward.table import OF_SPEED
 
 Features = Mapping[str, float]
@@ -56,8 +56,8 @@ class ForestPredictor:
         self._speed: ExtraTreesRegressor | None = None
 
     def learn(self, task: Task, attempt: Attempt, reward: float) -> None:
-        """Take one judged attempt and what the search was told of it into account; a candidate met again teaches nothing."""
-        row = row_of(task, attempt, Told(self._preset, reward)) if attempt.known is None else None
+        """Take one judged attempt and the reward it earned into account; a candidate met again teaches nothing."""
+        row = row_of(task, attempt, NamedReward(self._preset, reward)) if attempt.known is None else None
         if row is not None:
             self._rows.append(row)
 
@@ -143,10 +143,10 @@ def _beside(table: Table, tasks: Sequence[str], built: npt.NDArray[np.bool_]) ->
 
 
 def worth(row: Row, preset: str) -> float | None:
-    """What a working kernel is worth to a search under this reward; None where that was never told.
+    """What a working kernel is worth to a search under this reward; None where that is not known.
 
-    Under a reward of speed, or none, the log2 speedup of any row. Under another the reward as it was told, of rows from
-    searches under the same one: what another search was told is another question's answer.
+    Under a reward of speed, or none, the log2 speedup of any row. Under another the reward as it was given, of rows from
+    searches under the same one: what another search paid answers another question.
     """
     if not preset or preset in OF_SPEED:
         return row.speed

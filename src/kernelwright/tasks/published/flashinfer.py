@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kernelwright.records.published import PublishedKernel
-from kernelwright.tasks.files import read_text
-from kernelwright.tasks.published.lines import claimed_by
+from kernelwright.tasks.files import read_within
+from kernelwright.tasks.published.forms import parse_speedup
 
 DTYPES = {
     "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
@@ -28,6 +28,9 @@ WHOLE_NUMBERS = 16
 
 class _Json(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+Model = TypeVar("Model", bound=_Json)
 
 
 class Axis(_Json):
@@ -94,12 +97,12 @@ class Solution(_Json):
     sources: tuple[SourceFile, ...]
 
 
-def is_it(path: Path) -> bool:
+def is_data_set(path: Path) -> bool:
     """Whether it has definitions and solutions."""
     return (path / "definitions").is_dir() and (path / "solutions").is_dir()
 
 
-def read(path: Path, tasks: Path | None) -> list[PublishedKernel]:
+def read_solutions(path: Path, tasks: Path | None) -> list[PublishedKernel]:
     """Every solution, in the order of their files."""
     definitions = {d.name: d for d in _all(path / "definitions", Definition)}
     workloads = _workloads(path)
@@ -271,44 +274,44 @@ def kernel_text(definition: Definition, solution: Solution, workload: Workload) 
     )
 
 
-def _all(folder: Path, kind: Any) -> Iterator[Any]:  # noqa: ANN401  (one of the models above)
+def _all(folder: Path, kind: type[Model]) -> Iterator[Model]:
     """What is legible of every JSON file below a folder."""
     for file in sorted(folder.rglob("*.json")):
         try:
-            yield kind.model_validate_json(read_text(file, "data set"))
+            yield kind.model_validate_json(read_within(folder, file, "data set"))
         except ValidationError:
             continue
 
 
 def _workloads(path: Path) -> dict[str, list[Workload]]:
     found: dict[str, list[Workload]] = {}
-    for told in [*_lines(path / "workloads"), *_lines(path / "traces")]:
+    for line in [*_lines(path / "workloads"), *_lines(path / "traces")]:
         try:
-            workload = Workload.model_validate(told.get("workload"))
+            workload = Workload.model_validate(line.get("workload"))
         except ValidationError:
             continue
-        found.setdefault(str(told.get("definition")), []).append(workload)
+        found.setdefault(str(line.get("definition")), []).append(workload)
     return found
 
 
 def _claims(folder: Path) -> dict[str, float]:
     """The median of the speedups that traces tell, by solution."""
-    told: dict[str, list[float]] = {}
+    found: dict[str, list[float]] = {}
     for trace in _lines(folder):
         evaluation = trace.get("evaluation")
         performance = evaluation.get("performance") if isinstance(evaluation, dict) else None
-        claim = claimed_by(performance.get("speedup_factor")) if isinstance(performance, dict) else None
+        claim = parse_speedup(performance.get("speedup_factor")) if isinstance(performance, dict) else None
         if claim:
-            told.setdefault(str(trace.get("solution")), []).append(claim)
-    return {name: median(values) for name, values in told.items()}
+            found.setdefault(str(trace.get("solution")), []).append(claim)
+    return {name: median(values) for name, values in found.items()}
 
 
-def _lines(folder: Path) -> Iterator[dict[str, Any]]:
+def _lines(folder: Path) -> Iterator[dict[str, object]]:
     for file in sorted(folder.rglob("*.jsonl")) if folder.is_dir() else ():
-        for line in read_text(file, "data set").splitlines():
+        for line in read_within(folder, file, "data set").splitlines():
             try:
-                told = json.loads(line) if line.strip() else None
+                table = json.loads(line) if line.strip() else None
             except (ValueError, RecursionError):
                 continue
-            if isinstance(told, dict):
-                yield told
+            if isinstance(table, dict):
+                yield table

@@ -1,4 +1,4 @@
-"""Which form a path has. To add one: a module with `read` and a row here.
+"""Which form a path has. To add one: a function that reads it and a row here.
 
 What a row recognises is looked at in this order; the first that does reads all of it.
 """
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kernelwright.errors import UsageError
 from kernelwright.pages import page
 from kernelwright.records.published import PublishedKernel
-from kernelwright.tasks.published import flashinfer, lines, pairs, runs
+from kernelwright.tasks.published import flashinfer, forms
 
 Read = Callable[[Path, Path | None], list[PublishedKernel]]
 """Takes what was named, and the folder of tasks that it refers to, if one was named."""
@@ -20,15 +20,15 @@ class Form(NamedTuple):
     """One form of publishing."""
 
     what: str
-    is_it: Callable[[Path], bool]
+    recognises: Callable[[Path], bool]
     read: Read
 
 
 FORMS = (
-    Form("a JSON or JSONL file of kernels", lines.is_it, lines.read),
-    Form("FlashInfer-Bench's definitions and solutions", flashinfer.is_it, flashinfer.read),
-    Form("the kernels of a KernelBench run", runs.is_it, runs.read),
-    Form("a directory of tasks and kernels of equal names", pairs.is_it, pairs.read),
+    Form("a JSON or JSONL file of kernels", forms.is_entry_file, forms.read_entries),
+    Form("FlashInfer-Bench's definitions and solutions", flashinfer.is_data_set, flashinfer.read_solutions),
+    Form("the kernels of a KernelBench run", forms.is_run, forms.read_run),
+    Form("a directory of tasks and kernels of equal names", Path.is_dir, forms.read_pairs),
 )
 
 
@@ -42,15 +42,15 @@ def read_published(path: Path, tasks: Path | None = None) -> list[PublishedKerne
     if not path.exists():
         raise UsageError(f"{str(path)!r} does not exist: name a file or a directory of published kernels")
     for form in FORMS:
-        if form.is_it(path):
+        if form.recognises(path):
             found = form.read(path, tasks)
             if found:
-                return _named_apart(found)
+                return _with_distinct_names(found)
     known = "; ".join(form.what for form in FORMS)
     raise UsageError(f"{str(path)!r} holds no published kernels in a known form ({known}): see {page('audit.md')}")
 
 
-def _named_apart(found: Sequence[PublishedKernel]) -> list[PublishedKernel]:
+def _with_distinct_names(found: Sequence[PublishedKernel]) -> list[PublishedKernel]:
     seen: dict[str, int] = {}
     named = []
     for one in found:

@@ -13,15 +13,12 @@ import uvicorn
 from openenv.core.env_server import Action, Observation, State, create_fastapi_app
 from openenv.core.env_server import Environment as Base
 
-from kernelwright.engine.suppliers import Suppliers
 from kernelwright.errors import UsageError
 from kernelwright.languages import language
-from kernelwright.records.policy import Policy
 from kernelwright.train.adapters.gym import as_text
 from kernelwright.train.data.prompts import fenced
-from kernelwright.train.data.sample import read_samples
-from kernelwright.train.environment import Assignment, Environment, Episode, Settings
-from kernelwright.train.session import open_judges
+from kernelwright.train.environment import Environment, Episode, Settings
+from kernelwright.train.session import open_environment
 
 
 class KernelAction(Action):  # type: ignore[misc]
@@ -101,9 +98,7 @@ def main() -> None:
     options.add_argument("--turns", type=int, default=1)
     options.add_argument("--reward", default="verified_speedup")
     asked = options.parse_args()
-    tasks = [Assignment(task=one.task, split=one.split) for one in read_samples(asked.data)]
-    judges = open_judges(Suppliers(), Policy(), 1)
-    environment = Environment(tasks, judges, Settings(reward=asked.reward, turns=asked.turns))
+    environment = open_environment(asked.data, Settings(reward=asked.reward, turns=asked.turns))
     app = create_fastapi_app(lambda: KernelServer(environment), KernelAction, KernelObservation)
     uvicorn.run(app, host="127.0.0.1", port=asked.port)
 

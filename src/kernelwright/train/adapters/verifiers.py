@@ -9,12 +9,10 @@ from pathlib import Path
 
 from verifiers.v1 import Task, TaskData, Taskset, TasksetConfig, Trace, reward
 
-from kernelwright.engine.suppliers import Suppliers
-from kernelwright.errors import RefereeError, UsageError
-from kernelwright.records.policy import Effort, Policy
-from kernelwright.train.data.sample import read_samples
-from kernelwright.train.environment import Assignment, Environment, Settings
-from kernelwright.train.session import open_judges
+from kernelwright.errors import RefereeError
+from kernelwright.records.policy import Effort
+from kernelwright.train.environment import Environment, Settings
+from kernelwright.train.session import open_environment
 from kernelwright.train.structure import Split
 
 
@@ -65,11 +63,8 @@ class KernelTaskset(Taskset[KernelTask, KernelConfig]):  # type: ignore[misc]
             UsageError: the data set holds none.
         """
         config = self.config
-        tasks = [Assignment(task=one.task, split=one.split) for one in read_samples(config.data)]
-        if not tasks:
-            raise UsageError(f"{config.data} holds no samples: make some with `kernelwright train data`")
-        judges = open_judges(Suppliers(), Policy(), config.workers)
-        environment = Environment(tasks, judges, Settings(reward=config.reward, effort=config.effort))
+        settings = Settings(reward=config.reward, effort=config.effort)
+        environment = open_environment(config.data, settings, config.workers)
         for place in range(environment.count(config.split)):
             assignment = environment.find(config.split, place)
             system, user = environment.opening(assignment)

@@ -7,15 +7,14 @@ package, so it must be installed beside verl, without the extra `train`.
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernelwright.engine.suppliers import Suppliers
 from kernelwright.errors import UsageError
-from kernelwright.records.policy import Effort, Policy
+from kernelwright.records.policy import Effort
 from kernelwright.store.files import write_whole
 from kernelwright.train.adapters.trl import rows
 from kernelwright.train.data.prompts import Nobody
 from kernelwright.train.data.sample import FILE, read_samples
 from kernelwright.train.environment import Assignment, Environment, Settings
-from kernelwright.train.session import open_judges
+from kernelwright.train.session import open_environment
 
 SCORE = '''\
 """What verl calls for each completion; written by `kernelwright`, for the tasks beside it."""
@@ -89,12 +88,11 @@ class Score:
     async def __call__(self, reply: str, extra: dict[str, object] | None) -> dict[str, object]:
         """The score of one reply, with what verl logs beside it."""
         if self._environment is None:
-            tasks = [Assignment(task=one.task, split=one.split) for one in read_samples(self._samples)]
-            self._environment = Environment(tasks, open_judges(Suppliers(), Policy(), 1), self._settings)
+            self._environment = open_environment(self._samples, self._settings)
         where = extra or {}
         assignment = self._environment.find(
             "heldout" if where.get("split") == "heldout" else "train", int(str(where["index"]))
         )
         step = await self._environment.begin(assignment).step(reply)
-        told = {"right": float(bool(step.info.get("right"))), "unjudged": float(step.reward is None)}
-        return {"score": step.reward or 0.0, **told}
+        logged = {"right": float(bool(step.info.get("right"))), "unjudged": float(step.reward is None)}
+        return {"score": step.reward or 0.0, **logged}

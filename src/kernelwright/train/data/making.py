@@ -1,14 +1,17 @@
 """Making a data set: from the author, from past runs, from KernelBook's files; and judging one again.
 
-A data set is a folder with `samples.jsonl` and `card.md`. Making more of it goes on where it was.
+A data set is a folder with `samples.jsonl` and `card.md`, which says what is in it, where it comes from, and what it must
+not be used for. Making more of it goes on where it was.
 """
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterator
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -17,27 +20,26 @@ from kernelwright.engine.target import resolve_target
 from kernelwright.errors import TaskError, UsageError
 from kernelwright.models.config import SHORT, is_provider, read_model
 from kernelwright.models.table import ChatModel
+from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
 from kernelwright.records.evaluation import is_right
 from kernelwright.records.policy import Effort, Policy
-from kernelwright.records.run import Environment
-from kernelwright.records.task import TaskSource
-from kernelwright.store.files import write_whole
-from kernelwright.train.data.card import card
-from kernelwright.train.data.collect import Collector, Heard, Pair, Tally, authored, compiled
-from kernelwright.train.data.drawn import drawn
-from kernelwright.train.data.kernelbook import read_kernelbook
-from kernelwright.train.data.migrate import migrate
+from kernelwright.records.run import Message
+from kernelwright.records.task import Target, TaskSource
+from kernelwright.store.database import FILE as RUN
+from kernelwright.store.files import open_lines, write_whole
+from kernelwright.store.run import RunStore
+from kernelwright.train.data.collect import Collector, Heard, Pair, Tally, authored, compiled, drawn
+from kernelwright.train.data.kernelbook import migrate, read_kernelbook
 from kernelwright.train.data.modules import random_module
-from kernelwright.train.data.runs import runs, take_runs
-from kernelwright.train.data.sample import FILE, Sample, judged, read_samples
-from kernelwright.train.judges import Judges
-
-if TYPE_CHECKING:
-    from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.train.data.sample import FILE, INTERPRETED, Sample, judged, read_samples, sample
+from kernelwright.train.judges import Judges, machine
+from kernelwright.train.structure import HELD_OUT
 
 CARD = "card.md"
 AUTHOR, COMPILE = "author", "compile"
+RIGHT, REPAIRED, UNJUDGED = "right", "repaired", "unjudged"
+"""What becomes of samples that are judged again, beside outcomes."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ async def _make(request: DataRequest, suppliers: Suppliers, heard: Heard) -> Dat
     judges = Judges(lambda _: suppliers.open_evaluator(request.policy), request.workers)
     before = len(read_samples(request.folder))
     try:
-        environment = await _environment(suppliers, request)
+        environment = await machine(suppliers, target)
         collector = Collector(judges, target, environment.versions, request.effort, request.workers, heard=heard)
         tally = Tally()
         for source in request.sources:
@@ -194,66 +196,183 @@ async def _revalidate(
     request: DataRequest, samples: list[Sample], suppliers: Suppliers, heard: Callable[[int, int], None]
 ) -> Revalidation:
     judges = Judges(lambda _: suppliers.open_evaluator(request.policy), request.workers)
-    again = _Again(judges, request, (await _environment(suppliers, request)).versions)
-    kept: list[Sample] = []
+    target, fates, kept = resolve_target(request.target), Counter[str](), list[Sample]()
+    versions = (await machine(suppliers, target)).versions
     try:
         for number, one in enumerate(samples, 1):
-            found = await again.judged(one)
-            kept += [found] if found is not None else []
+            fate, again = await _judged_again(one, (judges, target, request.effort), versions)
+            fates[fate] += 1
+            kept += [again] if again is not None else []
             heard(number, len(samples))
     finally:
         await judges.close()
     write_whole(request.folder / FILE, "".join(f"{one.model_dump_json()}\n" for one in kept))
     write_whole(request.folder / CARD, card(request.folder.name, kept, {}))
-    return again.told(len(samples))
+    right, repaired, unjudged = (fates.pop(name, 0) for name in (RIGHT, REPAIRED, UNJUDGED))
+    return Revalidation(samples=len(samples), right=right, repaired=repaired, dropped=dict(fates), unjudged=unjudged)
 
 
-class _Again:
-    """Judges samples again, and counts what became of them."""
-
-    def __init__(self, judges: Judges, request: DataRequest, versions: dict[str, str]) -> None:
-        self._judges, self._request, self._versions = judges, request, versions
-        self._target = resolve_target(request.target)
-        self._right = self._repaired = self._unjudged = 0
-        self._dropped: dict[str, int] = {}
-
-    def told(self, samples: int) -> Revalidation:
-        """What it came to."""
-        return Revalidation(
-            samples=samples, right=self._right, repaired=self._repaired, dropped=self._dropped, unjudged=self._unjudged
-        )
-
-    async def judged(self, one: Sample) -> Sample | None:
-        """The sample as it is now; None: it is broken for good."""
-        try:
-            task = await self._judges.admit(one.task.source, self._target)
-        except TaskError:
-            self._drop("task")
-            return None
-        made = migrate(one.candidate.source)
-        tried = [one.candidate] + [one.candidate.model_copy(update={"source": made.text})] * bool(made.rewrites)
-        outcome = ""
-        for place, candidate in enumerate(tried):
-            found = await self._judges.judge(task, candidate, self._request.effort)
-            if found is None:
-                self._unjudged += 1
-                return one
-            if is_right(found):
-                self._right, self._repaired = self._right + (place == 0), self._repaired + place
-                migrated = (*one.migrated, *made.rewrites) if place else one.migrated
-                changed = {"task": task, "candidate": candidate, "judged": judged(found, self._versions)}
-                return one.model_copy(update={**changed, "migrated": migrated})
-            outcome = found.outcome
-        self._drop(outcome)
-        return None
-
-    def _drop(self, why: str) -> None:
-        self._dropped[why] = self._dropped.get(why, 0) + 1
-
-
-async def _environment(suppliers: Suppliers, request: DataRequest) -> Environment:
-    evaluator: Evaluator = suppliers.open_evaluator(request.policy)
+async def _judged_again(
+    one: Sample, how: tuple[Judges, Target, Effort], versions: dict[str, str]
+) -> tuple[str, Sample | None]:
+    """What became of a sample, and the sample as it is now; None: it is broken for good."""
+    judges, target, effort = how
     try:
-        return await evaluator.environment(resolve_target(request.target))
-    finally:
-        await evaluator.close()
+        task = await judges.admit(one.task.source, target)
+    except TaskError:
+        return "task", None
+    made, outcome = migrate(one.candidate.source), ""
+    ways = ((RIGHT, one.candidate.source, one.migrated), (REPAIRED, made.text, (*one.migrated, *made.rewrites)))
+    for fate, source, migrated in ways[: 1 + bool(made.rewrites)]:
+        candidate = one.candidate.model_copy(update={"source": source})
+        found = await judges.judge(task, candidate, effort)
+        if found is None:
+            return UNJUDGED, one
+        if is_right(found):
+            changed = {"task": task, "candidate": candidate, "judged": judged(found, versions), "migrated": migrated}
+            return fate, one.model_copy(update=changed)
+        outcome = found.outcome
+    return outcome, None
+
+
+TEMPLATE = """\
+# Data card: {name}
+
+{count} pairs of a PyTorch module and a kernel that computes the same. {passed} Times, where there are any, are of the device
+named below and of no other.
+
+| | |
+|---|---|
+| samples | {count} |
+| structures | {structures} |
+| families | {families} |
+| tasks | {tasks} |
+| sample with a measured parent | {parents} |
+| of these, with a judge's diagnosis of it | {advised} |
+| migrated | {migrated} |
+
+{tables}
+## How it was split
+
+By family: the set of a module's operations, in whatever order, number and wiring. One family in {held_out} is held out, so no
+held-out combination was seen in training, not even rearranged. At most a few samples share a structure, which is the
+operations and their wiring without shapes, numbers and names.
+
+## What it is for
+
+Supervised fine-tuning and reinforcement learning of models that write kernels. Random modules are chains of pointwise
+operations, row operations and reductions; a model that does well on them has shown nothing about convolutions or matrix
+products. Pairs of a file that somebody brought have the licence of that file.
+"""
+
+
+PASSED = "Every pair passed the referee: compiled, and right in every kind of input against fp64."
+UNADMITTED = (
+    "Those with the outcome `interpreted` were checked in bulk, on two draws in Triton's interpreter, and have not passed the "
+    "referee; every other pair has: compiled, and right in every kind of input against fp64."
+)
+
+
+def card(name: str, samples: Sequence[Sample], fates: Mapping[str, int]) -> str:
+    """The card of a data set; `fates` are of pairs that were not kept, where they were just collected."""
+    tables = [
+        _table("Origin", (one.origin for one in samples)),
+        _table("Split", (one.split for one in samples)),
+        _table("Language", (one.candidate.language for one in samples)),
+        _table("Operations of the module", (f"{one.depth:2d}" for one in samples)),
+        _table("Outcome", (one.judged.outcome for one in samples)),
+        _table("Device", (one.judged.device or one.judged.how or "unknown" for one in samples)),
+        _table("torch", (dict(one.judged.versions).get("torch", "unknown") for one in samples)),
+        _table("Rewrites", (name for one in samples for name in one.migrated)),
+        _counted("Not kept", fates),
+    ]
+    return TEMPLATE.format(
+        name=name,
+        count=len(samples),
+        passed=UNADMITTED if any(one.judged.outcome == INTERPRETED for one in samples) else PASSED,
+        structures=len({one.structure for one in samples}),
+        families=len({one.family for one in samples}),
+        tasks=len({one.task.id for one in samples}),
+        parents=sum(one.parent is not None for one in samples),
+        advised=sum(bool(one.advice) for one in samples),
+        migrated=sum(bool(one.migrated) for one in samples),
+        tables="\n".join(filter(None, tables)),
+        held_out=HELD_OUT,
+    )
+
+
+def _table(title: str, values: Iterable[str]) -> str:
+    return _counted(title, Counter(values))
+
+
+def _counted(title: str, counts: Mapping[str, int]) -> str:
+    if not counts:
+        return ""
+    rows = "\n".join(f"| {name.strip()} | {count} |" for name, count in sorted(counts.items()))
+    return f"## {title}\n\n| | samples |\n|---|--:|\n{rows}\n"
+
+
+JUDGE = "judge"
+"""The role whose diagnoses are kept."""
+DEEPEST = 3
+"""Folders below the one that was named, as a bench has them."""
+
+
+def runs(folder: Path) -> list[Path]:
+    """The runs in a folder: itself, or those below it, in the order of their names; empty where there are none."""
+    if (folder / RUN).exists():
+        return [folder]
+    below = ("*/" * depth + RUN for depth in range(1, DEEPEST + 1))
+    return sorted(file.parent for pattern in below for file in folder.glob(pattern)) if folder.is_dir() else []
+
+
+def take_runs(folders: Iterable[Path], into: Path) -> None:
+    """Add every right kernel of these runs to a data set that does not have it yet.
+
+    Raises:
+        StoreError: a run cannot be read, or the data set cannot be written.
+    """
+    into.mkdir(parents=True, exist_ok=True)
+    with open_lines(Sample, into / FILE) as lines:
+        known = {one.id for one in lines.read()}
+        for folder in folders:
+            for made in _samples(folder):
+                if made.id not in known:
+                    known.add(made.id)
+                    lines.append(made)
+
+
+def _samples(folder: Path) -> Iterator[Sample]:
+    with closing(RunStore.open(folder)) as store:
+        run, attempts, messages = store.card, store.attempts(), store.messages()
+    by_number = {attempt.number: attempt for attempt in attempts}
+    advice = _advice(messages)
+    for attempt in attempts:
+        found = attempt.evaluation
+        if is_right(found) and attempt.known is None:
+            short, parent = judged(found, run.environment.versions), _parent(attempt, by_number)
+            made = sample("run", run.task, attempt.proposal.candidate, short, parent)
+            said = advice.get((attempt.proposal_request.number, _sibling(attempt)), "") if parent else ""
+            yield made.model_copy(update={"plan": attempt.proposal.note, "advice": said})
+
+
+def _advice(messages: Iterable[Message]) -> dict[tuple[int, int], str]:
+    """What the judge said, by proposal request and place among its candidates."""
+    diagnoses = (one for one in messages if one.kind == "diagnosis" and one.role == JUDGE)
+    return {(one.proposal_request, one.sibling): one.text for one in diagnoses}
+
+
+def _sibling(attempt: Attempt) -> int:
+    """The place of a candidate among its request's, which a language model's proposal has in its memo."""
+    try:
+        memo = json.loads(attempt.proposal.memo or "{}")
+    except ValueError:
+        return 0
+    place = memo.get("sibling", 0) if isinstance(memo, dict) else 0
+    return place if isinstance(place, int) else 0
+
+
+def _parent(attempt: Attempt, by_number: Mapping[int, Attempt]) -> Attempt | None:
+    parents = attempt.proposal_request.parents
+    found = by_number.get(parents[0]) if parents else None
+    return found if found is not None and is_right(found.evaluation) else None

@@ -1,17 +1,26 @@
 """From samples to rows of supervised fine-tuning: the prompt that the product would send, and the reply to learn."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal
 
+from pydantic import ValidationError
+
+from kernelwright.feedback.bottleneck import diagnose
+from kernelwright.feedback.describe import describe
 from kernelwright.languages import language
+from kernelwright.propose.llm.advice import MOST_METRICS, SHOWN, ImproveAdvice
 from kernelwright.propose.llm.parse import apply_settings, settings
-from kernelwright.propose.llm.render import EDITS, STANDARD
-from kernelwright.records.attempt import Attempt
+from kernelwright.propose.llm.render import EDITS, STANDARD, Prompts
+from kernelwright.propose.llm.sections import Facts, evidence, known, metrics_shown
+from kernelwright.propose.proposer import Brief
+from kernelwright.records.attempt import Attempt, ProposalRequest, speedup
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatMessage
+from kernelwright.records.evaluation import Measured
 from kernelwright.records.task import Task
-from kernelwright.train.data.forms import restyled
+from kernelwright.train.data.modules import restyled
 from kernelwright.train.data.sample import Sample
 from kernelwright.train.environment import Assignment, Environment, Judge, Settings
 
@@ -103,3 +112,56 @@ def in_form(task: Task, form: int) -> Task:
         return task
     source = task.source.model_copy(update={"source": restyled(task.source.source, form)})
     return task.model_copy(update={"source": source})
+
+
+NAME = "judge-improve"
+_CONSTANT = re.compile(r"^([A-Z][A-Z0-9_]*) = (\d+)$", re.MULTILINE)
+
+
+def judge_rows(samples: Iterable[Sample], least_gain: float, variant: str = "standard") -> Iterator[Row]:
+    """A prompt and its reply for each sample that gained so much over a measured parent, and says or shows by what."""
+    prompts = Prompts(variant)
+    for one in samples:
+        parent = one.parent
+        if parent is None or not isinstance(parent.evaluation, Measured) or not one.judged.eager:
+            continue
+        reply = given(one.advice) or _from_profile(one, parent, parent.evaluation)
+        if reply is not None and one.judged.eager >= least_gain * speedup(parent):
+            yield _row(prompts, one, parent, reply)
+
+
+def given(advice: str) -> ImproveAdvice | None:
+    """The diagnosis of a past run's judge; None where it gave none, or one of a wrong kernel."""
+    try:
+        return ImproveAdvice.model_validate_json(advice)
+    except ValidationError:
+        return None
+
+
+def changes(before: str, after: str) -> str:
+    """Which constants differ between two sources, in words; empty where none does."""
+    old, new = dict(_CONSTANT.findall(before)), dict(_CONSTANT.findall(after))
+    changed = [
+        f"set {name} to {value} instead of {old[name]}" for name, value in new.items() if old.get(name, value) != value
+    ]
+    return ", and ".join(changed)
+
+
+def _from_profile(one: Sample, parent: Attempt, measured: Measured) -> ImproveAdvice | None:
+    """What the profile says, and what was changed; None where nothing tells what was."""
+    plan = one.plan or changes(parent.proposal.candidate.source, one.candidate.source)
+    found = diagnose(None, measured)
+    why = f"{found.bottleneck}: {found.findings[0].evidence}" if found.findings else found.bottleneck
+    return ImproveAdvice(bottleneck=why, method="launch and block sizes", plan=plan) if plan else None
+
+
+def _row(prompts: Prompts, one: Sample, parent: Attempt, reply: ImproveAdvice) -> Row:
+    request = ProposalRequest(number=1, intent="improve", parents=(parent.number,), role="midend", adviser="judge")
+    feedback = describe(parent, None, None)
+    facts = Facts(Brief(one.task, request, (parent,), (feedback,), 0, one.candidate.language), one.candidate.language)
+    every = {**known(facts), **evidence(facts)}
+    shown = {key: every[key] for key in (*SHOWN[NAME], "order", "hint")}
+    rendered = prompts.render(NAME, {**shown, "contract": f"parts/reply-{NAME}.md"})
+    metrics = reply.metrics or metrics_shown(facts)[:MOST_METRICS]
+    prompt = (ChatMessage(role="system", text=rendered.system), ChatMessage(role="user", text=rendered.user))
+    return prompt, reply.model_copy(update={"metrics": metrics}).model_dump_json(indent=1)

@@ -76,17 +76,17 @@ class Sample(Record):
 
 def judged(evaluation: Evaluation, versions: dict[str, str]) -> Judged:
     """The short form of an evaluation."""
-    told = tuple(sorted(versions.items()))
+    listed = tuple(sorted(versions.items()))
     if not isinstance(evaluation, Measured):
         how = getattr(evaluation, "how", "")
-        return Judged(outcome=evaluation.outcome, device=evaluation.device, how=how, versions=told)
+        return Judged(outcome=evaluation.outcome, device=evaluation.device, how=how, versions=listed)
     return Judged(
         outcome=evaluation.outcome,
         device=evaluation.device,
         latency_us=evaluation.timing.latency_us,
         eager=_speedup(evaluation, "eager"),
         compiled=_speedup(evaluation, "compile"),
-        versions=told,
+        versions=listed,
     )
 
 

@@ -1,23 +1,30 @@
-"""Replies of a small model, whose step for one token takes longer to launch than to compute.
+"""Replies outside of a trainer, how likely a model finds known ones, and replies of a small model.
+
+A small model's step for one token takes longer to launch than to compute.
 
 The step is recorded once a batch as a CUDA graph, over a cache of keys and values with room for the longest reply, and then
 replayed: no Python runs between two tokens. transformers' own way to that end compiles the step anew for each shape; which is
-faster, benchmarks/train_caches.py tells. Without a GPU the same step runs as it is.
+faster, `kernelwright train pipeline FOLDER --recipe caches` tells. Without a GPU the same step runs as it is.
 
 Attention of one new token reads the whole cache, and little else takes time: `grouped` reads it once for all heads that share
 it, where transformers copies it for each of them.
 """
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import torch
 import transformers
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
-from kernelwright.train.engine.network import Network
+from kernelwright.train.data.prompts import rows
+from kernelwright.train.data.sample import Sample
+from kernelwright.train.engine.network import Network, open_network
+from kernelwright.train.environment import Assignment, Environment
+from kernelwright.train.figures import Drawn, Reply
 
 LOOK = 16
 """Tokens between two looks at whether all rows have ended: a look waits for the device."""
@@ -198,3 +205,119 @@ class Decoding:
 
     def _cut(self, row: list[int]) -> list[int]:
         return row[: row.index(self._end) + 1] if self._end in row else row
+
+
+AT_ONCE = 16
+"""Rows that a model reads at once."""
+
+
+class Sampling(NamedTuple):
+    """How replies are drawn."""
+
+    samples: int = 8
+    temperature: float = 1.0
+    max_new_tokens: int = 1024
+    batch: int = 64
+    seed: int = 0
+    cache: Literal["dynamic", "static"] = "dynamic"
+    """As in a recipe."""
+
+
+def draw(network: Network, environment: Environment, tasks: Sequence[Assignment], how: Sampling) -> list[list[Reply]]:
+    """Replies to the first prompt of each task."""
+    asked = [network.prompt_ids(environment.opening(task)) for task in tasks for _ in range(how.samples)]
+    torch.manual_seed(how.seed)
+    # Prompts of like length together, so that little is padded.
+    order = sorted(range(len(asked)), key=lambda i: len(asked[i]))
+    found = [Reply("", cut=True)] * len(asked)
+    for start in range(0, len(order), how.batch):
+        places = order[start : start + how.batch]
+        for place, reply in zip(places, _replies(network, [asked[i] for i in places], how), strict=True):
+            found[place] = reply
+    return [found[i : i + how.samples] for i in range(0, len(found), how.samples)]
+
+
+async def judge_all(
+    environment: Environment, tasks: Sequence[Assignment], replies: Sequence[Sequence[Reply]]
+) -> list[list[Drawn]]:
+    """Every reply's step, all verdicts awaited together."""
+
+    async def one(task: Assignment, reply: Reply) -> Drawn:
+        return Drawn(task, reply, await environment.begin(task).step(*reply))
+
+    flat = [one(task, reply) for task, group in zip(tasks, replies, strict=True) for reply in group]
+    found = await asyncio.gather(*flat)
+    each = len(replies[0]) if replies else 1
+    return [list(found[i : i + each]) for i in range(0, len(found), each)]
+
+
+def _replies(network: Network, prompts: list[list[int]], how: Sampling) -> list[Reply]:
+    if how.cache == "static":
+        made = Decoding(network, prompts, longest=how.max_new_tokens, temperature=how.temperature).replies()
+    else:
+        made = generated(network, prompts, how.max_new_tokens, how.temperature)
+    decode = network.tokenizer.decode
+    return [Reply(decode(row, skip_special_tokens=True), network.end not in row) for row in made]
+
+
+def compiled(network: Network, prompts: list[list[int]], tokens: int) -> list[str]:
+    """Greedy replies through transformers' static cache, which compiles a step for each shape."""
+    made = generated(network, prompts, tokens, 0.0, cache_implementation="static")
+    return [network.tokenizer.decode(row, skip_special_tokens=True) for row in made]
+
+
+def generated(
+    network: Network, prompts: list[list[int]], tokens: int, temperature: float, **how: str
+) -> list[list[int]]:
+    """Tokens of replies by transformers' `generate`, padded behind their ends."""
+    model, pad = network.model, network.tokenizer.pad_token_id
+    width = max(map(len, prompts))
+    ids = torch.tensor([[pad] * (width - len(p)) + p for p in prompts], device=model.device)
+    mask = torch.tensor([[0] * (width - len(p)) + [1] * len(p) for p in prompts], device=model.device)
+    settings = transformers.GenerationConfig(
+        max_new_tokens=tokens, do_sample=temperature > 0, temperature=temperature or None, top_k=0,
+        eos_token_id=network.end, pad_token_id=pad, **how,
+    )  # fmt: skip
+    model.eval()
+    with torch.no_grad():
+        made = model.generate(input_ids=ids, attention_mask=mask, generation_config=settings)
+    return list(made[:, width:].tolist())
+
+
+def token_counts(model: str, samples: Sequence[Sample]) -> list[int]:
+    """How long each sample's kernel is to a model."""
+    tokenizer = open_network(model).tokenizer
+    return [len(tokenizer(one.candidate.source)["input_ids"]) for one in samples]
+
+
+def likelihoods(model: str, samples: Sequence[Sample]) -> list[float]:
+    """Log-probability that a model gives to each sample's whole kernel as the frontend's reply."""
+    network = open_network(model)
+    network.model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+    shown = []
+    for prompt, reply in rows(samples, "frontend"):
+        written = [*network.tokenizer(reply, add_special_tokens=False)["input_ids"], network.end]
+        shown.append((network.prompt_ids(prompt), written))
+    order = sorted(range(len(shown)), key=lambda i: sum(map(len, shown[i])))
+    found = [0.0] * len(shown)
+    for start in range(0, len(order), AT_ONCE):
+        places = order[start : start + AT_ONCE]
+        for place, value in zip(places, _log_probabilities(network, [shown[i] for i in places]), strict=True):
+            found[place] = value
+    return found
+
+
+def _log_probabilities(network: Network, shown: Sequence[tuple[list[int], list[int]]]) -> list[float]:
+    """Of each reply behind its prompt, in one pass; padding stands behind them."""
+    device = network.model.device
+    width = max(len(asked) + len(written) for asked, written in shown)
+    pad = network.tokenizer.pad_token_id
+    ids = torch.tensor([[*a, *w, *[pad] * (width - len(a) - len(w))] for a, w in shown], device=device)
+    with torch.no_grad(), torch.autocast(device.type, torch.bfloat16):
+        logits = network.model(ids).logits
+    found = []
+    for row, (asked, written) in enumerate(shown):
+        end = len(asked) + len(written)
+        chances = logits[row, len(asked) - 1 : end - 1].float().log_softmax(-1)
+        found.append(float(chances.gather(1, ids[row, len(asked) : end, None]).sum()))
+    return found

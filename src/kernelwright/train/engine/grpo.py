@@ -15,11 +15,11 @@ import trl
 
 from kernelwright.errors import UsageError
 from kernelwright.records.base import Record
-from kernelwright.train.engine.finite import Finite, sound_attention
 from kernelwright.train.engine.network import Network, lora, open_network
 from kernelwright.train.engine.rollouts import Rollouts, as_dicts
 from kernelwright.train.engine.sft import save
 from kernelwright.train.engine.watch import (
+    Finite,
     Heard,
     Watch,
     agreed,
@@ -28,9 +28,10 @@ from kernelwright.train.engine.watch import (
     processes,
     shared_arguments,
     silence,
+    sound_attention,
 )
 from kernelwright.train.environment import Environment
-from kernelwright.train.loop import Loop
+from kernelwright.train.judges import Loop
 from kernelwright.train.recipe import Grpo
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
@@ -150,7 +151,9 @@ def _trainer(
         scale_rewards="none" if recipe.credit == "trloo" else recipe.scale,
         mask_truncated_completions=True,
     )
-    openings = [as_dicts(environment.opening(one)) for one in environment.assignments if one.split == recipe.split]
+    openings = [
+        as_dicts(environment.opening(one)) for one in environment.assignments if recipe.split in ("all", one.split)
+    ]
     if len(openings) < recipe.groups:
         raise UsageError(
             f"a step of {recipe.groups} groups needs as many tasks, and there are {len(openings)}: choose fewer, or more data"

@@ -30,7 +30,7 @@ from kernelwright.train.engine.network import Network
 from kernelwright.train.engine.watch import OURS
 from kernelwright.train.environment import Assignment, Environment, Episode, Step
 from kernelwright.train.figures import figures
-from kernelwright.train.loop import Loop
+from kernelwright.train.judges import Loop
 from kernelwright.train.recipe import Grpo, Rollout
 
 if TYPE_CHECKING:
@@ -115,11 +115,11 @@ class Rollouts:
             dropped = self._recipe.drop_flat and flat(returns)
             if self._recipe.by_prefix:
                 self.credit += self._by_prefix(group, [one[0] for one in returns])
-            for turns, told in zip(group, returns, strict=True):
+            for turns, earned in zip(group, returns, strict=True):
                 columns["prompt_ids"] += [row.prompt for row in turns]
                 columns["completion_ids"] += [row.reply for row in turns]
-                columns["ret"] += told
-                taught = [int(value is not None and not dropped) for value in told]
+                columns["ret"] += earned
+                taught = [int(value is not None and not dropped) for value in earned]
                 columns["env_mask"] += [[one] * len(row.reply) for one, row in zip(taught, turns, strict=True)]
         return columns
 

@@ -12,15 +12,16 @@ from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 from kernelwright.errors import UsageError
 from kernelwright.records.base import Record
 from kernelwright.records.chat import ChatMessage
-from kernelwright.train.engine.finite import Finite, sound_attention
 from kernelwright.train.engine.network import Network, lora, open_network
 from kernelwright.train.engine.watch import (
+    Finite,
     Heard,
     Watch,
     last_checkpoint,
     micro_batches,
     shared_arguments,
     silence,
+    sound_attention,
 )
 from kernelwright.train.recipe import MODEL, Judge, Sft
 

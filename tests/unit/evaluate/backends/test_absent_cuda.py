@@ -25,7 +25,7 @@ POLICY = Policy(seeds=2)
 
 @pytest.fixture(scope="module")
 def service():
-    """A court, with a task for every target that a test asks for."""
+    """A service, with a task for every target that a test asks for."""
     service = EvaluationService(note=lambda _: None)
     yield service
     service.close()
@@ -135,11 +135,34 @@ AT_ITS_OWN_SHAPE = TRITON.replace(
 )
 
 
-def test_a_kernel_for_its_own_shape_alone_is_compiled_and_nothing_is_claimed(service):
+def at_its_own_shape(service, rows, *sources, policy=POLICY):
+    large = SOURCE.replace("64, 1000", f"{rows}, 1000")
+    task = service.admit(TaskSource(name="relu", format="kernelbench", source=large), absent("sm_90"), policy)
+    sources = [s.replace("READ", "x").replace("RESULT", "y").replace("ROWS", str(rows)) for s in sources]
+    return [service.evaluate(task, parse_text(source, "cuda"), policy, "search") for source in sources]
+
+
+def test_a_kernel_for_its_own_shape_alone_is_verified_there(service):
     """What serves the shapes that an interpreter can bear says nothing about it, for or against."""
-    large = SOURCE.replace("64, 1000", "65536, 1000")
-    task = service.admit(TaskSource(name="relu", format="kernelbench", source=large), absent("sm_90"), POLICY)
-    source = AT_ITS_OWN_SHAPE.replace("READ", "x").replace("RESULT", "y").replace("ROWS", "65536")
-    found = service.evaluate(task, parse_text(source, "cuda"), POLICY, "search")
+    wrong = AT_ITS_OWN_SHAPE.replace("mask=at < count)\n\n", "mask=at < count - 1)\n\n")
+    found, refuted = at_its_own_shape(service, 600, AT_ITS_OWN_SHAPE, wrong)
+    assert found.outcome == "verified", found
+    assert found.how == "Triton's interpreter on full shapes"
+    assert refuted.outcome == "incorrect"
+
+
+def test_one_for_shapes_that_are_too_large_is_compiled_and_nothing_is_claimed(service):
+    (found,) = at_its_own_shape(service, 65536, AT_ITS_OWN_SHAPE)
     assert isinstance(found, Compiled)
-    assert found.why.endswith("where it launches no kernel; at a smaller size of the task it can be verified")
+    assert "for its task's shapes alone" in found.why and found.why.endswith("of 65536x1000 it launches no kernel")
+
+
+def test_a_slow_kernel_is_judged_at_a_smaller_size_and_is_no_failure(service):
+    slow = TRITON.replace("SIZE=1024", "SIZE=4").replace(", 1024)", ", 4)")
+    policy = POLICY.model_copy(update={"run_limit_s": 1.5})
+    never = slow.replace("    values", "    for _ in range(1 << 30):\n        at = at + 0\n    values")
+    found, unknown = at_its_own_shape(service, 1500, slow, never, policy=policy)
+    assert found.outcome == "verified", found
+    assert found.how.startswith("Triton's interpreter on 13x1000 of 1500x1000")
+    assert isinstance(unknown, Compiled), "nothing is known of it"
+    assert "had not finished a call on 13x1000 of 1500x1000 after 6 s of its own time" in unknown.why

@@ -7,13 +7,14 @@ import pytest
 from pydantic import TypeAdapter
 
 from kernelwright.evaluate.backends import kept
+from kernelwright.pages import cache_folder
 
 KIND = TypeAdapter(dict[str, int])
 
 
 def test_what_is_kept_is_read_again(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    file = kept.folder() / "deep" / "figures.json"
+    file = cache_folder() / "deep" / "figures.json"
     kept.keep(KIND, file, {"a": 1})
     assert kept.read(KIND, file) == {"a": 1}
     assert file.is_relative_to(tmp_path)

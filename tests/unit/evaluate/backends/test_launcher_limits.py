@@ -7,12 +7,13 @@ import pytest
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.backends.cuda import loading
-from kernelwright.evaluate.backends.cuda.memory import limit_s
-from kernelwright.evaluate.backends.cuda.process import PlanCandidateProcess
+from kernelwright.evaluate.backends.cuda.memory import run_limit_s
+from kernelwright.evaluate.backends.cuda.process import PlanProcess
 from kernelwright.evaluate.pipeline.evaluate import outcome_of
 from kernelwright.evaluate.sandbox.child import ChildSlowError
+from kernelwright.evaluate.sandbox.compute_process import MOST_CALLS
 from kernelwright.evaluate.sandbox.messages.calls import Clocking
-from kernelwright.evaluate.timing.clock import MOST_CALLS
+from kernelwright.evaluate.sandbox.process import ProcessOptions
 from kernelwright.records.policy import Policy
 from kernelwright.records.tensor import TensorSpec
 
@@ -24,14 +25,15 @@ OUTPUT = TensorSpec(name="output", shape=(1 << 28,), dtype="float32")
 def limits(monkeypatch):
     """The limits that held while programs were loaded."""
     seen = []
-    monkeypatch.setattr(PlanCandidateProcess, "load", lambda self, *_, **__: seen.append(self.limit_s))
-    monkeypatch.setattr(PlanCandidateProcess, "leave", lambda self: None)
+    monkeypatch.setattr(PlanProcess, "load", lambda self, *_, **__: seen.append(self.limit_s))
+    monkeypatch.setattr(PlanProcess, "leave", lambda self: None)
     return seen
 
 
 @pytest.fixture
 def trial():
-    found = MagicMock(policy=POLICY, stage="verify")
+    found = MagicMock(policy=POLICY, process_options=ProcessOptions)
+    found.found.stage = "verify"
     found.session.policy, found.session.eager_s = POLICY, 1e-5
     found.session.task.workload.outputs, found.session.memory.box.return_value = (OUTPUT,), 1 << 26
     return found
@@ -42,27 +44,27 @@ def program():
 
 
 def test_loading_has_a_calls_limit_and_running_what_eager_admits(limits, trial):
-    assert limit_s(trial.session) < 4
-    with loading.loaded_plan(trial, MagicMock(), program()) as loaded:
-        assert loaded.process.limit_s == limit_s(trial.session)
+    assert run_limit_s(trial.session) < 4
+    with loading.load_plan(trial, MagicMock(), program()) as loaded:
+        assert loaded.process.limit_s == run_limit_s(trial.session)
     assert limits == [POLICY.run_limit_s]
 
 
 def test_a_launcher_for_inputs_that_may_be_written_to_has_the_same_limits(limits, trial):
-    again = loading._private_plan(trial, MagicMock(), program())
-    assert again.limit_s == limit_s(trial.session)
+    with loading.LoadedPlan(trial, MagicMock(), program()).respawn("private") as again:
+        assert again.process.limit_s == run_limit_s(trial.session)
     assert limits == [POLICY.run_limit_s]
 
 
 def test_what_is_slow_names_the_limit_that_it_broke(limits, trial):
     with (
         pytest.raises(ChildSlowError) as ended,
-        loading.loaded_plan(trial, MagicMock(), program()) as loaded,
+        loading.load_plan(trial, MagicMock(), program()) as loaded,
     ):
         raise ChildSlowError(loaded.process.limit_s)
     outcome = outcome_of(trial, ended.value)
     assert outcome.outcome == "timed_out"
-    assert outcome.limit_s == limit_s(trial.session)
+    assert outcome.limit_s == run_limit_s(trial.session)
 
 
 @pytest.mark.parametrize(
@@ -71,21 +73,21 @@ def test_what_is_slow_names_the_limit_that_it_broke(limits, trial):
 def test_an_audit_s_two_results_find_room_where_the_device_has_it(monkeypatch, trial, effort, free, two):
     monkeypatch.setattr("torch.cuda.mem_get_info", lambda: (free, 140 << 30))
     trial.effort = effort
-    process = PlanCandidateProcess(MagicMock(), 1.0, (OUTPUT,))
-    process.outbox_bytes = process.room((OUTPUT,), MOST_CALLS, loading._box(trial))
+    process = PlanProcess(MagicMock(), 1.0, (OUTPUT,))
+    process.outbox.nbytes = process.outbox.room(MOST_CALLS, loading.box(trial))
     assert process.has_room((OUTPUT,), 2) is two
     if not two:
-        process.outbox = MagicMock()
+        process.outbox._arena = MagicMock()
         with pytest.raises(RefereeError, match="do not fit"):
-            process._poison(2)
+            process.outbox.poison(2)
 
 
 def test_calls_of_a_kernel_that_does_nothing_need_room_for_one_result(monkeypatch):
     monkeypatch.setattr("torch.cuda.synchronize", lambda: None)
-    process = PlanCandidateProcess(MagicMock(), 1.0, (OUTPUT,))
-    process.outbox, process.outbox_bytes = MagicMock(), process.room((OUTPUT,), 1)
-    asked = process._running([(0,)] * 32, "eager", Clocking(clock="overhead"))
+    process = PlanProcess(MagicMock(), 1.0, (OUTPUT,))
+    process.outbox._arena, process.outbox.nbytes = MagicMock(), process.outbox.room(1)
+    asked = process._command([(0,)] * 32, "eager", Clocking(clock="overhead"))
     assert len(asked.outs) == 32
     assert all(places == asked.outs[0] for places in asked.outs)
     with pytest.raises(RefereeError, match="32 calls do not fit"):
-        process._running([(0,)] * 32, "eager", Clocking(clock="each"))
+        process._command([(0,)] * 32, "eager", Clocking(clock="each"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.evaluate.backends.cpu.module import builds, compiles
+from kernelwright.evaluate.backends.cpu.loading import builds, compiles
 
 
 @pytest.mark.parametrize(

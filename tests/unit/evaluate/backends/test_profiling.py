@@ -10,14 +10,12 @@ from kernelwright.errors import RefereeError
 from kernelwright.evaluate.backends.absent.backend import unseen
 from kernelwright.evaluate.backends.cpu import backend as cpu_backend
 from kernelwright.evaluate.backends.cpu.backend import CpuBackend
-from kernelwright.evaluate.backends.cuda import profile_request, profiling
-from kernelwright.evaluate.backends.cuda.profile_request import Request
-from kernelwright.evaluate.backends.cuda.profiling import LADDER, Profiler
+from kernelwright.evaluate.backends.cuda import profiling
+from kernelwright.evaluate.backends.cuda.profiling import LADDER, Profiler, Request
 from kernelwright.evaluate.backends.host import Host
-from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
+from kernelwright.evaluate.languages.builder import Dynamic, Library, Program
 from kernelwright.evaluate.profile import ncu
 from kernelwright.evaluate.profile.ncu import wanted
-from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.messages.base import Done
 from kernelwright.evaluate.sandbox.messages.tools import (
@@ -31,6 +29,7 @@ from kernelwright.evaluate.sandbox.messages.tools import (
     Trace,
     Traced,
 )
+from kernelwright.evaluate.sandbox.process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed
@@ -77,7 +76,7 @@ class Bench:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         monkeypatch.setattr(ncu, "find", lambda: "/usr/bin/ncu")
         monkeypatch.setattr(profiling, "_capability", lambda: (9, 0))
-        monkeypatch.setattr(profiling, "CandidateProcess", lambda child, limit: child)
+        monkeypatch.setattr(profiling, "Process", lambda child, limit, options: child)
         device = Device(kind="cuda", name="H200", cores=132)
         warm = SimpleNamespace(spawn=self.spawn)
         self.host = SimpleNamespace(warm=warm, device=device)
@@ -327,7 +326,7 @@ MACHINE = SimpleNamespace(warm=None, hardware=None)
 
 
 def trial(candidate, task=CUDA):
-    original = SimpleNamespace(task=task, init_source=lambda: "init")
+    original = SimpleNamespace(task=task, init_source=lambda full=False: "init")
     session = SimpleNamespace(original=original, task=task, tensors=())
     return Trial(task, lambda: session, candidate, Policy())
 
@@ -335,16 +334,16 @@ def trial(candidate, task=CUDA):
 def test_what_can_be_a_program_is_profiled_as_one_by_its_fastest_plan(monkeypatch):
     other = PLAN.model_copy(update={"label": "BLOCK=64"})
     program = Program((b"cubin",), (PLAN, other), BUILD)
-    monkeypatch.setattr(profile_request, "built", lambda *_: program)
+    monkeypatch.setattr(profiling, "built", lambda *_: program)
     judged = BUILD.model_copy(update={"chosen": "BLOCK=64"})
-    assert profile_request.request_of(trial(TRITON), judged, MACHINE).plan == 1
-    unjudged = profile_request.request_of(trial(TRITON), None, MACHINE)
+    assert profiling.request_of(trial(TRITON), judged, MACHINE).plan == 1
+    unjudged = profiling.request_of(trial(TRITON), None, MACHINE)
     assert (unjudged.plan, unjudged.build, unjudged.program) == (0, BUILD, program)
 
 
 def test_what_cannot_keeps_its_host_code(monkeypatch):
-    monkeypatch.setattr(profile_request, "built", lambda *_: Dynamic(reason="host code"))
-    found = profile_request.request_of(trial(TRITON), None, MACHINE)
+    monkeypatch.setattr(profiling, "built", lambda *_: Dynamic(reason="host code"))
+    found = profiling.request_of(trial(TRITON), None, MACHINE)
     assert (found.subject().kind, found.subject().init) == ("module", "init")
 
 
@@ -355,8 +354,8 @@ def test_what_does_not_build_is_a_note(bench, monkeypatch, failure):
     def broken(*_):
         raise failure
 
-    monkeypatch.setattr(profile_request, "built", broken)
-    found = bench.profiler.profile(profile_request.request_of(trial(TRITON), None, MACHINE))
+    monkeypatch.setattr(profiling, "built", broken)
+    found = bench.profiler.profile(profiling.request_of(trial(TRITON), None, MACHINE))
     assert (found.tier, bench.jails) == ("compiler", [])
     assert any("could not be built" in n for n in found.notes)
 
@@ -364,8 +363,8 @@ def test_what_does_not_build_is_a_note(bench, monkeypatch, failure):
 def test_a_host_library_is_read_and_closed(monkeypatch):
     descriptor = os.memfd_create("library")
     os.write(descriptor, b"elf")
-    monkeypatch.setattr(profile_request, "built", lambda *_: Library(descriptor, BUILD))
-    found = profile_request.request_of(trial(Candidate(language="cuda_host", source="x", entry="f")), None, MACHINE)
+    monkeypatch.setattr(profiling, "built", lambda *_: Library(descriptor, BUILD))
+    found = profiling.request_of(trial(Candidate(language="cuda_host", source="x", entry="f")), None, MACHINE)
     assert (found.library, found.build, found.runnable) == (b"elf", BUILD, True)
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptor)

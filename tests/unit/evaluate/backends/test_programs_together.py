@@ -6,9 +6,9 @@ A program is built once for a task and candidate, as long as it is among the lat
 from types import SimpleNamespace
 
 from kernelwright.evaluate.backends.cuda import preparation
+from kernelwright.evaluate.backends.cuda.machine import MOST, Programs
 from kernelwright.evaluate.backends.cuda.preparation import _together, built
-from kernelwright.evaluate.backends.cuda.programs import MOST, Programs
-from kernelwright.evaluate.languages.artifact import Program
+from kernelwright.evaluate.languages.builder import Program
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.launch import Launch, LaunchPlan
 from kernelwright.records.measure import BuildFacts

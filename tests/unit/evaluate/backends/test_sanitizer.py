@@ -3,8 +3,8 @@
 import pytest
 
 from kernelwright.evaluate.backends.cuda.instruments import read_report
-from kernelwright.evaluate.backends.instruments import NotRunError
-from kernelwright.evaluate.entrypoints.sanitized import DONE
+from kernelwright.evaluate.entrypoints.tools.sanitized import DONE
+from kernelwright.evaluate.session.loaded import NotRunError
 
 CLEAN = f"========= COMPUTE-SANITIZER\n{DONE}\n========= ERROR SUMMARY: 0 errors\n"
 INVALID = """========= COMPUTE-SANITIZER

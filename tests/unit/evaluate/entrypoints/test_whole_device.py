@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from kernelwright.evaluate.entrypoints import whole_device
-from kernelwright.evaluate.entrypoints.whole_device import WholeDevice
+from kernelwright.evaluate.entrypoints import device_clock
+from kernelwright.evaluate.entrypoints.device_clock import WholeDevice
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_foreign_host_code_is_called_when_the_spin_has_every_thread(launched):
 
 
 def test_a_spin_that_does_not_begin_is_not_waited_for_for_ever(launched, monkeypatch):
-    monkeypatch.setattr(whole_device, "BEGINS_NS", 1000)
+    monkeypatch.setattr(device_clock, "BEGINS_NS", 1000)
     WholeDevice().spin(198)
     assert len(launched) == 1
 

@@ -7,9 +7,9 @@ import pytest
 
 from kernelwright.errors import MachineError
 from kernelwright.evaluate.languages.builder import Order
-from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE
 from kernelwright.evaluate.languages.cpp import build as cpp
 from kernelwright.evaluate.sandbox.child import ChildSlowError
+from kernelwright.languages import LARGEST_SOURCE
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.evaluation import BuildFailed, Refused
 

@@ -8,12 +8,11 @@ import pytest
 from kernelwright.devices import kinds
 from kernelwright.errors import MachineError
 from kernelwright.evaluate import toolkit
-from kernelwright.evaluate.languages.artifact import Program
-from kernelwright.evaluate.languages.builder import Order
-from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE
+from kernelwright.evaluate.languages.builder import Order, Program
 from kernelwright.evaluate.languages.cuda import build as cuda
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.messages.tools import CudaCompiled
+from kernelwright.languages import LARGEST_SOURCE
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import TensorSpec
@@ -209,3 +208,12 @@ def test_headers_are_found_in_packages_and_in_a_toolkit(monkeypatch, tmp_path):
     found = [str(Path(i).relative_to(tmp_path)) for i in toolkit.include_directories()]
     assert found == ["site-packages/nvidia/cu13/include", "site-packages/nvidia/cu13/include/cccl", "cuda/include"]
     assert toolkit.toolkit() == root
+
+
+@pytest.mark.parametrize("name", ["any", "all", "max", "norm", "exp"])
+def test_a_kernel_may_have_a_name_of_cuda_s_own(warm, name):
+    source = LAUNCHED.replace("void k(", f"void {name}(").replace("  k<<<", f"  {name}<<<")
+    made = build(warm, parse_kernel(source, ".cu"))
+    assert isinstance(made, Program), made
+    assert made.facts.kernels[0].name == name
+    assert made.plans[0].launches[0].kernel == f"_Z{len(name)}{name}PKfS0_Pfi"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from kernelwright.evaluate.languages.artifact import Dynamic, Program
-from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE
+from kernelwright.evaluate.languages.builder import Dynamic, Program
 from kernelwright.evaluate.languages.triton.build import capture
-from kernelwright.evaluate.sandbox.candidate_process import TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
+from kernelwright.evaluate.sandbox.process import TamperedError
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.knowledge.hardware import hardware
+from kernelwright.languages import LARGEST_SOURCE
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.task import Workload
@@ -36,7 +36,7 @@ WORKLOAD = Workload(inputs=(X,), parameters=(), outputs=(X,))
 
 @pytest.fixture(scope="module")
 def rehearsed():
-    with Warm(("kernelwright.evaluate.entrypoints.cross", "kernelwright.evaluate.triton.rehearsal")) as parent:
+    with Warm(("kernelwright.evaluate.entrypoints.tools.cross", "kernelwright.evaluate.triton.rehearsal")) as parent:
         yield parent
 
 
@@ -102,12 +102,12 @@ def test_a_plan_may_point_into_nothing_else(rehearsed, pointer):
 def test_an_answer_of_its_own_is_tampering(rehearsed, fields):
     forged = f"cross._told = lambda fault: cross.Captured.model_construct({fields})"
     with pytest.raises(TamperedError):
-        ask(rehearsed, f"from kernelwright.evaluate.entrypoints import cross\n{forged}\nraise ValueError\n")
+        ask(rehearsed, f"from kernelwright.evaluate.entrypoints.tools import cross\n{forged}\nraise ValueError\n")
 
 
 @pytest.mark.parametrize("text", ["'[' * 100000", "'{}'", "'x' * (5 << 20)", "'3'"])
 def test_plans_that_are_none_are_tampering(rehearsed, text):
     says = f"class Forger: model_dump_json = staticmethod(lambda: {text})\n"
-    forged = f"from kernelwright.evaluate.entrypoints import cross\n{says}"
+    forged = f"from kernelwright.evaluate.entrypoints.tools import cross\n{says}"
     with pytest.raises(TamperedError):
         ask(rehearsed, forged + "cross.CapturedPlans = lambda **fields: Forger\n" + SOURCE)

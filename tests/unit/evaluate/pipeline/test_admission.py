@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from kernelwright.errors import TaskError
-from kernelwright.evaluate.backends import reference
+from kernelwright.evaluate.backends import host
 from kernelwright.evaluate.pipeline import admit
-from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
+from kernelwright.evaluate.pipeline.examine import examine
+from kernelwright.evaluate.sandbox.process import DeviceFullError
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import DeclaredDomain, Target, TaskSource
@@ -74,7 +75,7 @@ def test_what_only_missing_cases_could_tell_is_a_full_device(opened, monkeypatch
     def full(*_):
         raise torch.OutOfMemoryError
 
-    monkeypatch.setattr("kernelwright.evaluate.backends.cpu.memory.HostMemory.place_regime", full)
+    monkeypatch.setattr("kernelwright.evaluate.backends.cpu.memory.HostMemory.place_distribution", full)
     with pytest.raises(DeviceFullError, match="the input itself would pass in all others"):
         opened("torch.relu(x)", positive)
 
@@ -110,10 +111,11 @@ def test_what_a_trivial_answer_meets_is_refused(opened, expression, inputs, reas
     ("expression", "more", "reason"),
     [
         ("x + y + torch.rand(8, 16)", "", "not deterministic"),
-        ("x / (y - y)", "", "NaN or infinity"),
+        ("(x - x) / (y - y)", "", "NaN on its own inputs: output 0"),
+        ("x / (y - y)", "", "does not depend on input 'y'"),
         ("x + y + missing", "", "NameError: name 'missing'"),
         ("x + y", "import os; os._exit(3)", "exited with status 3"),
-        ("'text'", "", "returned a str"),
+        ("'text'", "", "has no elements, or is no tensor"),
         ("x + y", "self.register_buffer('steps', torch.zeros(1))", "adds parameters or buffers in forward"),
     ],
 )
@@ -141,9 +143,9 @@ def test_a_reference_runs_under_the_flags_that_pytorch_ships_or_its_own_code_set
 
 def test_cached_baselines_are_kept_where_caches_belong(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    folder = reference.cache_directory()
+    folder = host.cache_directory()
     assert folder == tmp_path / "kernelwright" / "inductor"
-    jail = reference.reference_jail(1 << 30)
+    jail = host.reference_jail(1 << 30)
     assert jail.writable == (str(folder),)
     assert jail.may_execute
 
@@ -152,3 +154,14 @@ def test_a_result_without_elements_is_told_as_such(opened):
     with pytest.raises(TaskError, match=r"its result has no elements.*inputs that are not empty") as raised:
         opened("x * y", inputs="[torch.randn(0, 16), torch.randn(0, 16)]")
     assert raised.value.reason == "trivial"
+
+
+def test_an_input_that_hardly_matters_is_not_said_to_be_none(opened):
+    """As the state that a long recurrence begins with: it matters less than rounding, and not to read it gains nothing."""
+    session = opened("x.exp() + torch.tanh(y) * 1e-9", "[torch.randn(400, 8, 16), torch.randn(16)]")
+    (found,) = (c for c in examine(session, None).checks if c.name == "depends on y")
+    assert found.status == "warned"
+    assert "a kernel that does not read it is right" in found.figure
+    with pytest.raises(TaskError, match=r"no case by more than rounding may.* does not read it") as refused:
+        opened("x.exp() + y * 1e-12", "[torch.randn(64, 64), torch.rand(64, 64)]")
+    assert refused.value.reason == "trivial"

@@ -7,9 +7,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from kernelwright.evaluate.backends.cpu.backend import WITHOUT
+from kernelwright.evaluate.backends.cpu.loading import ABSENT_OF_LIBRARY
 from kernelwright.evaluate.backends.host import hash_block
-from kernelwright.evaluate.backends.instruments import Instruments, NotRunError, Sanitized
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.new_best_audit import ablation, audit_new_best, own_share
 from kernelwright.evaluate.pipeline.probes import (
@@ -21,9 +20,10 @@ from kernelwright.evaluate.pipeline.probes import (
     same_bits,
     two_results,
 )
-from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.messages.calls import ROUNDED
+from kernelwright.evaluate.sandbox.process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.session.cases import Case
+from kernelwright.evaluate.session.loaded import Instruments, NotRunError, Sanitized
 from kernelwright.evaluate.session.trial import Trial
 from kernelwright.evaluate.verify.compare import Expected
 from kernelwright.records.candidate import Candidate
@@ -180,9 +180,17 @@ class Blunt(Honest):
         return self.session.view(0, offsets[0]).clamp(-6, 6).cumsum(1)
 
 
-def judged(trial, subject, instruments=WITHOUT, **policy):
+def scene_of(session, subject, *busy):
+    """A scene with what computes in place of a loaded candidate."""
+    scene = Scene(session, SimpleNamespace(process=subject, respawns=frozenset()), busy)
+    scene.compute = subject.compute
+    return scene
+
+
+def judged(trial, subject, instruments=None, **policy):
     trial.policy = POLICY.model_copy(update=policy)
-    scene = Scene(trial.session, subject(trial.session), [hash_block])
+    instruments = instruments or Instruments(absent=ABSENT_OF_LIBRARY)
+    scene = scene_of(trial.session, subject(trial.session), hash_block)
     return audit_new_best(trial, sample_measured(), scene, instruments)
 
 
@@ -270,7 +278,7 @@ class Plan:
 
 
 def ablated(trial, *needed):
-    scene = Scene(trial.session, Honest(trial.session), [hash_block])
+    scene = scene_of(trial.session, Honest(trial.session), hash_block)
     return ablation(scene, Plan(trial.session, *needed))
 
 
@@ -370,18 +378,18 @@ def test_where_kernels_cannot_be_told_apart_forbidden_library_calls_are_presumed
 
 
 def test_two_results_that_find_no_room_are_not_computed(trial):
-    scene = Scene(trial.session, Honest(trial.session))
-    scene.subject.room = 1
+    scene = scene_of(trial.session, Honest(trial.session))
+    scene.loaded.process.room = 1
     with pytest.raises(NotRunError, match="no room for two results"):
         two_results(scene)
 
 
 def test_constants_that_find_no_room_in_one_more_process_are_not_changed():
-    def full(case):
+    def full(kind, case):
         raise ChildRaisedError("OutOfMemoryError", "CUDA out of memory")
 
     with pytest.raises(NotRunError, match="no room"):
-        _loaded_again(SimpleNamespace(again=full), None)
+        _loaded_again(SimpleNamespace(loaded=SimpleNamespace(respawn=full)), None)
 
 
 def test_no_element_is_changed_where_that_ends_the_device_s_process():

@@ -7,7 +7,7 @@ import pytest
 
 from kernelwright.evaluate.backends.cpu.clock import CpuClock
 from kernelwright.evaluate.pipeline import baselines, timing_sanity
-from kernelwright.evaluate.sandbox.candidate_process import Ran
+from kernelwright.evaluate.sandbox.compute_process import TimedRun
 from kernelwright.evaluate.sandbox.messages.calls import Prepared
 from kernelwright.evaluate.timing.clock import Samples
 from kernelwright.evaluate.timing.statistics import Stopping
@@ -106,7 +106,7 @@ def test_the_compiler_may_tune_as_long_as_the_policy_says_and_what_is_not_done_i
 
 def device_sample(each_us, hidden_us, calls=10):
     each = (round(each_us * 1000),) * calls
-    return Ran((), sum(each) + round(hidden_us * 1000) * calls, sum(each), 0, each)
+    return TimedRun((), sum(each) + round(hidden_us * 1000) * calls, sum(each), 0, each)
 
 
 def disagrees(candidate, eager, copies=False):

@@ -65,7 +65,7 @@ def test_work_that_nothing_needs_is_a_warning(backend):
     ("result", "reason"),
     [
         ("x + torch.randn_like(x) + y", "random"),
-        ("x + y / 0", "not_finite"),
+        ("x + (y - y) / (y - y)", "not_finite"),
         ("torch.exp(x)", "ignores_input"),
         ("x @ y.new_ones(3)", "raises"),
     ],

@@ -23,7 +23,7 @@ def hidden(monkeypatch):
             "kernelwright.evaluate.timing.load.read_times", lambda: Times(20.0, 110 + others_s, stolen_s, 60.0)
         )
         trial = SimpleNamespace(began=Times(10.0, 100.0, 0.0, 50.0))
-        process = SimpleNamespace(child=SimpleNamespace(cpu_ns=spent_s * 1e9), before_ns=0, calls=1000)
+        process = SimpleNamespace(computing_ns=spent_s * 1e9, calls=1000)
         samples = SimpleNamespace(cpu_us={"candidate": 1000.0})
         return timing_sanity._hidden_work(trial, process, samples)
 

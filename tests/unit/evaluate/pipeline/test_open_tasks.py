@@ -11,8 +11,9 @@ from kernelwright.evaluate.backends.host import DeviceLock
 from kernelwright.evaluate.pipeline import admit, service
 from kernelwright.evaluate.pipeline.evaluate import evaluate_candidate
 from kernelwright.evaluate.sandbox import jail
-from kernelwright.evaluate.sandbox.candidate_process import DeviceFullError
-from kernelwright.evaluate.session.trial import OutcomeReached, Trial, wrong
+from kernelwright.evaluate.sandbox.process import DeviceFullError
+from kernelwright.evaluate.session.trial import Findings, OutcomeReached, Trial
+from kernelwright.evaluate.session.verification import wrong
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.measure import CaseError
 from kernelwright.records.numerics import Numerics
@@ -72,9 +73,8 @@ def answering(made, monkeypatch):
 
     def trial(task, open_session, candidate, policy, effort="search", replayed=()):
         return SimpleNamespace(
-            task=task, session=open_session(), reopen=open_session, policy=policy, effort=effort, stage="measure",
-            replayed=replayed, seconds=[], tier=2, weights="fresh",
-            binding=None, numerics=Numerics(mode="as-is"), revealed=(), facts=None,
+            task=task, session=open_session(), reopen=open_session, policy=policy, effort=effort,
+            replayed=replayed, weights="fresh", found=Findings(Numerics(mode="as-is")),
         )  # fmt: skip
 
     monkeypatch.setattr(service, "Trial", trial)
@@ -86,7 +86,7 @@ def answering(made, monkeypatch):
         def evaluate(trial, backend):
             answer = next(answers)
             trial.reopen()
-            trial.stage, trial.tier = loaded
+            trial.found.stage, trial.found.tier = loaded
             if isinstance(answer, Exception):
                 raise answer
             return answer
@@ -181,13 +181,13 @@ def test_a_second_try_tells_of_each_case_once():
         @contextmanager
         def prepared(self, trial):
             self.tries += 1
-            trial.cases.append(error)
+            trial.found.cases.append(error)
             if self.tries == 1:
                 raise DeviceFullError("run_on_device", "out of memory")
             raise OutcomeReached(wrong(trial, "value", "as given", "output 0"))
             yield
 
-    session = SimpleNamespace(dropped=[])
+    session = SimpleNamespace(dropped=[], without_graph=())
     trial = Trial(sample_task(), lambda: session, Candidate(language="cpp", source="//", entry="kernel"), Policy())
     backend = Backend()
     with pytest.raises(DeviceFullError):

@@ -1,6 +1,7 @@
 """What processes of one program differ by is no merit of a kernel's: looked at where it matters, and told."""
 
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from kernelwright.evaluate.backends.cpu.module import eager_again
+from kernelwright.evaluate.backends.cpu.loading import LoadedModule
 from kernelwright.evaluate.pipeline import admit, timing
 from kernelwright.evaluate.pipeline.process_spread import (
     LARGE,
@@ -21,7 +22,7 @@ from kernelwright.evaluate.pipeline.process_spread import (
     spread_of,
 )
 from kernelwright.evaluate.pipeline.timing import Benchmarked
-from kernelwright.evaluate.sandbox.candidate_process import ChildRaisedError
+from kernelwright.evaluate.sandbox.process import ChildRaisedError
 from kernelwright.evaluate.session.trial import Trial
 from kernelwright.evaluate.timing.clock import Samples
 from kernelwright.evaluate.timing.conditions import Watch
@@ -65,6 +66,29 @@ class Side:
         self.closed = True
 
 
+def beginning(begun):
+    """Begins sides, each slower than the one before."""
+
+    @contextmanager
+    def begin():
+        side = Side(FIRST_NS + 30_000 * len(begun))
+        begun.append(side)
+        try:
+            yield SimpleNamespace(process=side)
+        finally:
+            side.close()
+
+    return begin
+
+
+def loaded_with(**respawns):
+    """A candidate of which these further processes can be begun."""
+    return SimpleNamespace(respawns=frozenset(respawns), respawn=lambda kind: respawns[kind]())
+
+
+HOST, DEVICE = SimpleNamespace(on_device=False), SimpleNamespace(on_device=True)
+
+
 def session_of(size=4096, eager_s=0.001):
     case = SimpleNamespace(offsets=(0,))
     task = SimpleNamespace(workload=SimpleNamespace(compulsory_bytes=size))
@@ -95,15 +119,9 @@ def test_one_more_process_is_within_it_of_the_middle_of_six_in_99_of_100_cases()
 
 
 def test_it_is_looked_at_once_for_a_session_and_every_process_is_ended():
-    begun = []
-
-    def begin():
-        begun.append(Side(1_000_000 + 30_000 * len(begun)))
-        return begun[-1]
-
-    session = session_of()
-    first = process_spread(session, begin)
-    assert first == process_spread(session, begin) == pytest.approx(SPREAD)
+    session, begun = session_of(), []
+    first = process_spread(session, beginning(begun))
+    assert first == process_spread(session, beginning(begun)) == pytest.approx(SPREAD)
     assert len(begun) == TWINS
     assert all(side.closed for side in begun)
 
@@ -119,8 +137,7 @@ def test_nothing_is_known_where_the_task_s_program_cannot_be_a_candidate():
     def begin():
         if begun:
             raise ChildRaisedError("NameError", "")
-        begun.append(Side(1_000_000))
-        return begun[0]
+        return beginning(begun)()
 
     assert process_spread(session_of(), begin) == 0
     assert begun[0].closed
@@ -146,16 +163,8 @@ def held(median):
 
 @pytest.mark.parametrize(("median", "begins"), [(1.1, True), (0.9, True), (1.0, False), (3.0, False), (0.3, False)])
 def test_processes_are_looked_at_where_a_small_difference_would_be_told(median, begins):
-    begun = []
-
-    def begin():
-        begun.append(Side(1_000_000 + 30_000 * len(begun)))
-        return begun[-1]
-
-    trial = SimpleNamespace(session=session_of())
-    found = timing._beyond_processes(
-        trial, None, SimpleNamespace(eager_again=begin, twin=None, anew=None), held(median)
-    )
+    trial, begun = SimpleNamespace(session=session_of()), []
+    found = timing._beyond_processes(trial, HOST, loaded_with(eager=beginning(begun)), held(median))
     assert bool(begun) is begins
     assert found.rule.least_effect == (pytest.approx(SPREAD) if begins else 0)
 
@@ -190,26 +199,19 @@ def test_nothing_is_known_without_contests(session):
     assert spread_in_turn(session, lambda: None) == 0
 
 
+@contextmanager
+def another(began):
+    began.append(None)
+    yield SimpleNamespace(trial=None, process=None, timed=nullcontext)
+
+
 @pytest.mark.parametrize(("median", "held_in_turn"), [(1.1, 3), (0.93, 3), (1.0, 0), (1.4, 0), (0.7, 0)])
 def test_on_a_device_they_are_held_where_a_small_difference_would_be_told(monkeypatch, median, held_in_turn):
-    reference, began = SimpleNamespace(watched=True), []
-    session = SimpleNamespace(**vars(session_of()) | {"reference": reference})
-
-    @contextmanager
-    def twin():
-        began.append(None)
-        yield None, SimpleNamespace(process=None, timed=unwatched)
-
-    @contextmanager
-    def unwatched():
-        yield
-        reference.watched = False
-
-    monkeypatch.setattr(timing, "_hold", lambda *_: held(1.05))
-    loaded = SimpleNamespace(eager_again=None, twin=twin, anew=None)
-    found = timing._beyond_processes(SimpleNamespace(session=session), None, loaded, held(median))
+    began = []
+    monkeypatch.setattr(timing, "_run_benchmark", lambda *_: held(1.05))
+    loaded = loaded_with(eager=partial(another, began))
+    found = timing._beyond_processes(SimpleNamespace(session=session_of()), DEVICE, loaded, held(median))
     assert len(began) == held_in_turn
-    assert reference.watched
     assert (found.rule.least_effect > 0) == bool(held_in_turn)
 
 
@@ -218,18 +220,11 @@ def once_more(monkeypatch):
     """Judges a candidate of this tier and effort that shows `first`, and `second` in one more process."""
 
     def judged(first, second, tier=2, effort="search"):
-        reference, began = SimpleNamespace(watched=False), []
-        session = SimpleNamespace(**vars(session_of()) | {"reference": reference})
-
-        @contextmanager
-        def anew():
-            began.append(None)
-            yield None, SimpleNamespace(process=None, timed=nullcontext)
-
-        monkeypatch.setattr(timing, "_hold", lambda *_: (second and held(second)) or failed())
-        loaded = SimpleNamespace(eager_again=None, twin=None, anew=anew)
-        trial = SimpleNamespace(session=session, tier=tier, effort=effort)
-        one = timing._beyond_processes(trial, None, loaded, held(first))
+        began = []
+        monkeypatch.setattr(timing, "_run_benchmark", lambda *_: (second and held(second)) or failed())
+        loaded = loaded_with(again=partial(another, began))
+        loaded.trial = trial = SimpleNamespace(session=session_of(), found=SimpleNamespace(tier=tier), effort=effort)
+        one = timing._beyond_processes(trial, DEVICE, loaded, held(first))
         return one.rule.versus(one.samples.us, "eager").verdict, len(began)
 
     return judged
@@ -241,15 +236,11 @@ def failed():
 
 @pytest.mark.parametrize(("second", "verdict"), [(1.3, "faster"), (1.0, "inconclusive")])
 def test_on_a_cpu_a_module_is_begun_once_more_too(monkeypatch, second, verdict):
-    @contextmanager
-    def anew():
-        yield None, SimpleNamespace(process=None, timed=nullcontext)
-
-    monkeypatch.setattr(timing, "_hold", lambda *_: held(second))
-    loaded = SimpleNamespace(eager_again=lambda: Side(FIRST_NS), twin=None, anew=anew)
-    trial = SimpleNamespace(session=session_of(), tier=2, effort="search")
-    trial.session.reference.watched = False
-    found = timing._beyond_processes(trial, None, loaded, held(1.3))
+    monkeypatch.setattr(timing, "_run_benchmark", lambda *_: held(second))
+    alike = lambda: nullcontext(SimpleNamespace(process=Side(FIRST_NS)))  # noqa: E731
+    loaded = loaded_with(eager=alike, again=partial(another, []))
+    trial = SimpleNamespace(session=session_of(), found=SimpleNamespace(tier=2), effort="search")
+    found = timing._beyond_processes(trial, HOST, loaded, held(1.3))
     assert found.rule.versus(found.samples.us, "eager").verdict == verdict
 
 
@@ -275,8 +266,7 @@ def test_a_final_of_a_launch_plan_is_begun_once_more(once_more):
 
 def test_nobody_looks_where_nobody_can():
     one = held(1.1)
-    loaded = SimpleNamespace(eager_again=None, twin=None, anew=None)
-    assert timing._beyond_processes(SimpleNamespace(), None, loaded, one) is one
+    assert timing._beyond_processes(SimpleNamespace(), HOST, loaded_with(), one) is one
 
 
 def test_the_task_s_own_program_is_begun_as_a_candidate_is(backend):
@@ -284,13 +274,12 @@ def test_the_task_s_own_program_is_begun_as_a_candidate_is(backend):
     session = admit.open_session(backend, parse_kernelbench(TASK, "exp", Path("exp.py")), CPU, policy, print)
     try:
         trial = Trial(session.original.task, lambda: session, Candidate(language="python", source=TASK), policy)
-        twin = eager_again(trial, backend.host)
-        try:
+        loaded = LoadedModule(trial, backend.host)
+        with closing(loaded.process), loaded.respawn("eager") as other:
             (offsets,) = [case.offsets for case in session.cases[:1]]
-            ran = twin.run([offsets], checked=True)
-            assert torch.allclose(twin.read(ran.results[0][0]).double(), session.cases[0].expected[0].value, rtol=1e-5)
-        finally:
-            twin.close()
-        assert process_spread(session, lambda: eager_again(trial, backend.host)) > 0, "six processes are never alike"
+            ran = other.process.run([offsets], checked=True)
+            value = other.process.read(ran.results[0][0]).double()
+            assert torch.allclose(value, session.cases[0].expected[0].value, rtol=1e-5)
+            assert process_spread(session, lambda: loaded.respawn("eager")) > 0, "six processes are never alike"
     finally:
         session.close()

@@ -9,7 +9,8 @@ from kernelwright.errors import TaskError
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.timing import fresh_inputs
 from kernelwright.evaluate.session.cases import Fit
-from kernelwright.evaluate.session.trial import OutcomeReached, Trial, verify_case
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial
+from kernelwright.evaluate.session.verification import verify_case
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.comparator import Calibrated, Statistical
 from kernelwright.records.policy import Policy
@@ -122,8 +123,8 @@ def test_what_a_task_rounds_itself_is_its_own_error_and_no_part_of_what_is_right
         trial = Trial(session.original.task, lambda: session, candidate, Policy(seeds=2))
         with backend.prepared(trial) as built, built.load() as loaded:
             for case in session.cases:
-                loaded.give(case.offsets)
-                verify_case(trial, loaded.process, case, loaded.guarded)
+                loaded.give_parameters(case.offsets)
+                verify_case(loaded, case)
 
     judged("x @ self.w")
     with pytest.raises(OutcomeReached) as reached:
@@ -142,8 +143,8 @@ def test_positions_that_pick_from_what_a_task_rounds_itself_are_right(opened, ba
     trial = Trial(session.original.task, lambda: session, candidate, Policy(seeds=2))
     with backend.prepared(trial) as built, built.load() as loaded:
         for case in session.cases:
-            loaded.give(case.offsets)
-            verify_case(trial, loaded.process, case, loaded.guarded)
+            loaded.give_parameters(case.offsets)
+            verify_case(loaded, case)
 
 
 def test_randomness_that_nobody_declared_is_refused_still(opened):
@@ -279,8 +280,8 @@ def test_a_program_of_every_form_is_right_as_a_candidate_too(backend, form):
         trial = Trial(session.original.task, lambda: session, candidate, policy)
         with backend.prepared(trial) as built, built.load() as loaded:
             for case in session.cases:
-                loaded.give(case.offsets)
-                verify_case(trial, loaded.process, case, loaded.guarded)
-        assert len(trial.cases) == len(session.cases) * len(session.task.workload.outputs)
+                loaded.give_parameters(case.offsets)
+                verify_case(loaded, case)
+        assert len(trial.found.cases) == len(session.cases) * len(session.task.workload.outputs)
     finally:
         session.close()

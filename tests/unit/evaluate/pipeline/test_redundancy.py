@@ -48,6 +48,16 @@ def test_a_lean_reference_has_none():
     assert redundancies(read, (X, W)) == []
 
 
+def test_a_write_through_views_of_what_is_returned_is_needed():
+    nodes = (node("m", "mul.Tensor", "x", "w"), node("v", "view.default", "m"), node("s", "select.int", "v"))
+    written = graph(*nodes, node("f", "fill_.Scalar", "s"), outputs=("m",))
+    assert redundancies(written, (X, W)) == []
+    dead = graph(*nodes, node("e", "exp.default", "m"), node("f", "fill_.Scalar", "e"), outputs=("m",))
+    assert [told.partition(" (")[0] for told in redundancies(dead, (X, W))] == [
+        "no output needs aten.exp.default", "no output needs aten.fill_.Scalar",
+    ]  # fmt: skip
+
+
 def test_random_draws_with_equal_arguments_are_not_the_same_operation():
     made = graph(node("a", "rand.default"), node("b", "rand.default"), node("c", "add.Tensor", "a", "b"))
     assert redundancies(made, (X,)) == []

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from kernelwright.evaluate.pipeline import replayed
-from kernelwright.evaluate.pipeline.replayed import Bound, borne_out
+from kernelwright.evaluate.pipeline.replayed import Bound, check_bound
 from kernelwright.evaluate.pipeline.timed_output_check import TimedOutputWrongError
 from kernelwright.evaluate.sandbox.child import ChildSlowError
 from kernelwright.records.measure import Ratio
@@ -25,7 +25,7 @@ def told(us):
     ("events", "outside", "outcome"), [(1.3, 64.0, "suspect"), (64.0, 66.0, "measured"), (3.0, 9.0, "measured")]
 )
 def test_events_that_tell_of_less_than_captured_calls_take_are_suspect(events, outside, outcome):
-    found = borne_out(told(events), Bound(outside, calls=16, how="replay"))
+    found = check_bound(told(events), Bound(outside, calls=16, how="replay"))
     assert found.outcome == outcome
     if outcome == "suspect":
         assert found.because == "clock_disagrees"
@@ -33,7 +33,7 @@ def test_events_that_tell_of_less_than_captured_calls_take_are_suspect(events, o
 
 
 def test_where_nothing_can_be_captured_a_verdict_must_hold_for_the_bound():
-    slow, quick = (borne_out(told(10.0), Bound(us, calls=16, how="loop")) for us in (60.0, 12.0))
+    slow, quick = (check_bound(told(10.0), Bound(us, calls=16, how="loop")) for us in (60.0, 12.0))
     assert {v.verdict for v in slow.timing.versus} == {"inconclusive"}
     assert "host work included" in slow.timing.missing[-1]
     assert {v.verdict for v in quick.timing.versus} == {"faster"}
@@ -48,9 +48,9 @@ def test_calls_that_can_be_queued_ahead_are_bound_without_the_host_s_work(held, 
             raise held
         return Bound(held, 16, asked)
 
-    found = replayed._held(Bound(60.0, calls=16, how="loop"), measured)
+    found = replayed._quicker_behind_gate(Bound(60.0, calls=16, how="loop"), measured)
     assert (found.us, found.how) == (us, how)
-    told_us = borne_out(told(2.0), found).timing.missing[-1]
+    told_us = check_bound(told(2.0), found).timing.missing[-1]
     assert f"{us:.1f} us a call" in told_us
     assert ("host work included" in told_us) == (how == "loop")
 
@@ -71,8 +71,8 @@ class Process:
     def capture(self, calls):
         self.asked.append("capture")
 
-    def hold(self, calls, limit_s):
-        self.asked.append("hold")
+    def enqueue_behind_gate(self, calls, limit_s):
+        self.asked.append("queue")
 
     def overwrite(self):
         self.asked.append("overwrite")
@@ -122,10 +122,10 @@ def bound(monkeypatch):
         )  # fmt: skip
         trial = SimpleNamespace(
             session=session, us=process.us, candidate=SimpleNamespace(language=language),
-            binding=SimpleNamespace(by_method=by_method),
+            found=SimpleNamespace(binding=SimpleNamespace(by_method=by_method)),
         )  # fmt: skip
         process.reference = session.reference
-        return replayed._bound(trial, process, fresh, 10.0)
+        return replayed._bound(SimpleNamespace(trial=trial, process=process), process, fresh, 10.0)
 
     monkeypatch.setattr(replayed, "TimedOutputCheck", Check)
     monkeypatch.setattr(replayed, "TimedResults", lambda session: None)
@@ -189,7 +189,7 @@ def test_a_loop_that_takes_too_long_is_queued_ahead(bound):
     process = Process(replay=None, loop=40.0, release=12.0)
     found = bound(process)
     assert (found.how, round(found.us)) == ("release", 12)
-    assert process.asked[-3:] == ["hold", "release", "release"]
+    assert process.asked[-3:] == ["queue", "release", "release"]
 
 
 def test_a_loop_that_is_wrong_bounds_nothing(bound):

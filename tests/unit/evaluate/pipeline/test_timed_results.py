@@ -7,7 +7,7 @@ import torch
 
 from kernelwright.evaluate.pipeline.timed_output_check import TimedResults, UnfitInputsError
 from kernelwright.evaluate.sandbox.messages.calls import ROUNDED
-from kernelwright.evaluate.session import nudge
+from kernelwright.evaluate.session import input_sensitivity
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.verify.compare import Expected
 from kernelwright.evaluate.verify.finer import ALONG, ANY, NONE
@@ -35,9 +35,9 @@ def results(rule, dtype="float32", truth=None):
         numerics=SimpleNamespace(tf32=False),
     )  # fmt: skip
     session = SimpleNamespace(
-        task=task, policy=Policy(), memory=SimpleNamespace(queued=False),
+        task=task, policy=Policy(), original=SimpleNamespace(infinite=()), memory=SimpleNamespace(queued=False),
         allowed=lambda output, error: 1e-6, base_error=[1e-7], cases=[],
-        allowed_finer=lambda output, eagers: ANY, base_finer=[NONE],
+        allowed_finer=lambda output, eagers: ANY, base_finer=[NONE], coarse=frozenset(),
         case_at=lambda distribution, offsets: truth, lines=lambda output: ALONG,
     )  # fmt: skip
     return TimedResults(session)
@@ -127,7 +127,7 @@ def sums(terms, truth):
 def test_where_eager_uses_tf32_timed_results_may_lose_what_that_moves_however_many(
     monkeypatch, tf32, moves, off, refused
 ):
-    monkeypatch.setattr(nudge, "MANY", 1)
+    monkeypatch.setattr(input_sensitivity, "MANY", 1)
     wanted = torch.randn(ROWS, WIDTH)
     looks = results(Calibrated(), truth=Case("as given", (), (Expected(wanted.double(), 1.0, 1e-7, 1e-6),)))
     session = looks._session

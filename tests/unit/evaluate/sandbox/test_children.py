@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from kernelwright.errors import MachineError, RefereeError
-from kernelwright.evaluate.backends import parents
-from kernelwright.evaluate.sandbox import wire
+from kernelwright.evaluate.backends import table
+from kernelwright.evaluate.sandbox import kernel, wire
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tasks import LoadTask
@@ -71,6 +71,23 @@ def test_a_slow_child_is_killed_with_all_it_started(spawn):
     assert soon(lambda: not state(child.pid))
     sleeping = [p for p in Path("/proc").iterdir() if p.name.isdigit() and b"sleep\x001000" in cmdline(p)]
     assert soon(lambda: not any(state(p.name) for p in sleeping))
+
+
+def test_while_others_have_the_processors_a_patient_limit_waits(spawn, monkeypatch):
+    monkeypatch.setattr(kernel, "waited_s", lambda pid: time.monotonic())
+    child = spawn("tool", may_execute=True)
+    child.patience = 50.0
+    assert child.ask(execute("sleep", "0.5"), 0.1).answer.reply.status == 0
+    child.patience = 2.0
+    with pytest.raises(ChildSlowError):
+        child.ask(execute("sleep", "1000"), 0.1)
+
+
+def test_what_sleeps_by_itself_is_not_waited_for(spawn):
+    child = spawn("tool", may_execute=True)
+    child.patience = 1000.0
+    with pytest.raises(ChildSlowError):
+        child.ask(execute("sleep", "1000"), 0.2)
 
 
 def cmdline(process):
@@ -219,19 +236,19 @@ def test_a_warm_parent_that_has_begun_is_the_one_that_is_started_and_closed(empt
 
 
 def test_a_parent_that_was_begun_is_given_once_and_others_are_new(empty_torch):
-    parents.begin_parent("cpu")
-    parents.begin_parent("cpu")
-    parents.begin_parent("plug-in")
-    begun, new = parents.parent_of("cpu"), parents.parent_of("cpu")
+    table.begin_parent("cpu")
+    table.begin_parent("cpu")
+    table.begin_parent("plug-in")
+    begun, new = table.parent_of("cpu"), table.parent_of("cpu")
     assert begun._process is not None
     assert new._process is None
     begun.close()
     new.close()
-    parents.begin_parent("cpu")
-    left = parents._begun["cpu"]
-    parents.close_parents()
+    table.begin_parent("cpu")
+    left = table._begun["cpu"]
+    table.close_parents()
     assert left._process.returncode is not None
-    assert not parents._begun
+    assert not table._begun
 
 
 def test_the_warm_parent_starts_itself_at_the_first_child(empty_torch):

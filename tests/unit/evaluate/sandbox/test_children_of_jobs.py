@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError, ChildUnreadyError
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.base import Raised
 from kernelwright.evaluate.sandbox.messages.tasks import LoadTask
 from kernelwright.evaluate.sandbox.messages.tools import Execute
+from kernelwright.evaluate.sandbox.process import Process
 from kernelwright.evaluate.sandbox.spawn import PrewarmedPool
 from kernelwright.execution import job
 from kernelwright.execution.job import Job, JobCancelledError
@@ -20,7 +20,7 @@ NOTHING = LoadTask(source="x = 1", threads=1)
 def test_a_child_dies_with_the_job_that_it_works_for(spawn):
     at, other = Job(1), Job(2)
     with at.current():
-        mine = CandidateProcess(spawn(), 20.0)
+        mine = Process(spawn(), 20.0)
     with other.current():
         his = spawn()
     at.cancel()
@@ -55,7 +55,7 @@ def test_a_spare_child_works_for_the_job_that_takes_it(warm):
             mine = prewarmed.take()
         at.cancel()
         with pytest.raises(ChildGoneError, match="killed"):
-            CandidateProcess(mine, 20.0).ask(Execute(argv=("true",), texts={}))
+            Process(mine, 20.0).ask(Execute(argv=("true",), texts={}))
         mine.close()
         with at.current(), pytest.raises(JobCancelledError):
             prewarmed.take()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.evaluate.sandbox import strays
+from kernelwright.evaluate.sandbox import kernel
 from kernelwright.evaluate.sandbox.jail import LOST, SEEN, Jail, system_trees
 from kernelwright.evaluate.sandbox.messages.tasks import LoadTask
 from kernelwright.evaluate.sandbox.messages.tools import Execute
@@ -254,7 +254,7 @@ os.waitpid(found, 0)
 @pytest.mark.parametrize("ends", ["it is closed", "it ends by itself"])
 def test_what_it_leaves_behind_ends_with_it_where_it_has_no_process_namespace(put, ends):
     child, _ = put(as_python(WENT_FAR) + "raise RuntimeError", off=("namespaces",), may_execute=True)
-    left = [pid for pid in strays.below(child.group) if pid != child.pid]
+    left = [pid for pid in kernel.descendants(child.group) if pid != child.pid]
     assert len(left) == 1
     assert child.has_strays()
     if ends == "it is closed":
@@ -262,9 +262,9 @@ def test_what_it_leaves_behind_ends_with_it_where_it_has_no_process_namespace(pu
     else:
         os.kill(child.pid, signal.SIGKILL)
         last = time.monotonic() + 5
-        while strays.is_alive(child.group) and time.monotonic() < last:
+        while kernel.is_alive(child.group) and time.monotonic() < last:
             time.sleep(0.01)
-    assert not any(map(strays.is_alive, left))
+    assert not any(map(kernel.is_alive, left))
 
 
 def test_who_has_no_other_process_has_no_strays(put):

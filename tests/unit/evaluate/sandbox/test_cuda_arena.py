@@ -6,7 +6,7 @@ import pytest
 import torch
 from cuda.bindings import driver
 
-from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess
+from kernelwright.evaluate.backends.cuda.outbox import Outbox
 from kernelwright.evaluate.sandbox import cuda_arena
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 
@@ -91,18 +91,15 @@ def test_an_arena_that_finds_no_room_half_way_holds_nothing(device):
 
 def test_other_tasks_give_way_to_an_outbox(device):
     before = CudaArena([3 * GRAIN])
-    side = CudaCandidateProcess.__new__(CudaCandidateProcess)
-    side.relieve = before.close
-    side.open_outbox(2 * GRAIN)
-    assert side.outbox_bytes == 2 * GRAIN
+    outbox = Outbox()
+    outbox.open(2 * GRAIN, relieve=before.close)
+    assert outbox.nbytes == 2 * GRAIN
     assert device.room == 2 * GRAIN
 
 
 def test_an_outbox_for_which_nobody_gives_way_finds_no_room(device):
-    side = CudaCandidateProcess.__new__(CudaCandidateProcess)
-    side.relieve = None
     with pytest.raises(torch.OutOfMemoryError):
-        side.open_outbox(5 * GRAIN)
+        Outbox().open(5 * GRAIN)
 
 
 def test_nothing_is_unmapped_before_the_device_is_done(device):

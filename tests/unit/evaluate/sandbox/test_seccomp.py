@@ -183,3 +183,33 @@ def test_elsewhere_than_on_x86_64_it_says_so(monkeypatch):
     monkeypatch.setattr(seccomp.kernel, "X86_64", False)
     with pytest.raises(OSError, match="x86-64"):
         seccomp.install(False)
+
+
+def test_sockets_are_of_families_that_namespaces_keep_apart(code):
+    assert {verdict(code, seccomp.SOCKET, family) for family in (1, 2, 10)} == {ALLOW}
+    others = (0, 3, 4, 15, 16, 17, 21, 29, 30, 38, 40, 44, 45, 1 << 20, (1 << 32) - 1)
+    assert {verdict(code, seccomp.SOCKET, family) for family in others} == {ERRNO | errno.EPERM}
+    assert verdict(code, seccomp.SOCKET, (1 << 32) + 1) == ALLOW, "the kernel sees 32 bits"
+
+
+def test_no_socket_reaches_the_hypervisor():
+    """In force: vsock, the kernel's cryptography and netlink fail, local and internet sockets do not."""
+    text = (
+        "import json, socket\n"
+        "from kernelwright.evaluate.sandbox import kernel, seccomp\n"
+        "kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)\n"
+        "seccomp.install(False)\n"
+        "def opens(family, kind):\n"
+        "    try:\n"
+        "        socket.socket(family, kind).close()\n"
+        "        return 0\n"
+        "    except OSError as error:\n"
+        "        return error.errno\n"
+        "tried = [(40, 1), (38, 5), (16, 3), (1, 1), (2, 1), (10, 2)]\n"
+        "print(json.dumps([opens(*one) for one in tried]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert found[:3] == [errno.EPERM] * 3
+    assert found[3:5] == [0, 0]
+    assert found[5] in (0, errno.EAFNOSUPPORT)

@@ -7,7 +7,7 @@ import torch
 
 from kernelwright.evaluate.session.binding import bound, may_be_weaker
 from kernelwright.evaluate.session.trial import OutcomeReached
-from kernelwright.records.binding import Binding
+from kernelwright.records.evaluation import Binding
 from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref
 from kernelwright.records.policy import Policy
 from kernelwright.records.tensor import TensorSpec
@@ -28,7 +28,7 @@ def trial_of(weights="fresh", unmatched="construction", binding=None):
         view=lambda index, offset: VALUES[index - 1],
     )
     policy = Policy(weights="constant" if weights == "constant" else "fresh", unmatched=unmatched)
-    return SimpleNamespace(session=session, policy=policy, weights=weights, binding=binding)
+    return SimpleNamespace(session=session, policy=policy, weights=weights, found=SimpleNamespace(binding=binding))
 
 
 def outcome(weights, *left):
@@ -40,13 +40,13 @@ def outcome(weights, *left):
 def test_what_nothing_reads_need_not_be_held():
     trial = trial_of()
     bound(trial, told := Binding(left=("counter",)))
-    assert trial.binding is told
+    assert trial.found.binding is told
 
 
 def test_what_takes_them_itself_need_not_hold_any():
     trial = trial_of()
     bound(trial, told := Binding(by_method=True))
-    assert trial.binding is told
+    assert trial.found.binding is told
 
 
 @pytest.mark.parametrize("weights", ["fresh", "constant"])
@@ -60,7 +60,7 @@ def test_a_parameter_without_a_place_does_not_build(weights):
 def test_with_the_parameters_of_construction_it_may_be_missing():
     trial = trial_of("construction")
     bound(trial, told := Binding(left=("weight",), constant=("packed",)))
-    assert trial.binding is told
+    assert trial.found.binding is told
 
 
 def test_but_not_one_whose_elements_are_all_equal():

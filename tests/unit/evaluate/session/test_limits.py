@@ -3,7 +3,7 @@
 import pytest
 
 from kernelwright.errors import TaskError
-from kernelwright.evaluate.languages.artifact import Program
+from kernelwright.evaluate.languages.builder import Program
 from kernelwright.evaluate.session.limits import of_facts, of_host_code, of_program, refuse_elsewhere, tightened
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.launch import Launch, LaunchPlan, Workspace

@@ -1,10 +1,13 @@
 """Fresh inputs: bred anew in spare places, within their domains, of what was drawn, which nobody writes to."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from kernelwright.evaluate.timing import input_synthesis
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs, Stock
+from kernelwright.evaluate.timing.structure import learnt
 from kernelwright.records.tensor import ITEM_BYTES, Domain, TensorSpec
 
 SPARE = 7
@@ -165,7 +168,7 @@ def test_elements_come_from_two_parents_in_about_equal_parts():
     assert any(0.3 < share < 0.7 for share in shares)
 
 
-def test_some_elements_are_replaced_strongly_in_a_challenge_and_only_there(kept):
+def test_some_elements_are_replaced_in_most_challenges_strongly_and_only_there(kept):
     """A kernel that samples its inputs for a fingerprint, or ignores small differences, must see it in the result.
 
     Timed inputs are of the task's own kind: what is right for all inputs may be fast for such as no task has.
@@ -173,8 +176,8 @@ def test_some_elements_are_replaced_strongly_in_a_challenge_and_only_there(kept)
     pool = Pool(KINDS["real"], kept=kept)
     most = float(pool.before[0][:kept].abs().max()) * 1.5
     for challenge in (True, False):
-        rounds = [pool.fresh.windows(4, challenge) for _ in range(5)]
-        found = [float(pool.view(0, offset).abs().max()) for calls in rounds for (offset,) in calls]
+        # Each look before the next round writes.
+        found = [float(pool.view(0, o).abs().max()) for _ in range(40) for (o,) in pool.fresh.windows(4, challenge)]
         assert sum(value > most for value in found) > len(found) / 2 if challenge else max(found) <= most
 
 
@@ -306,3 +309,84 @@ def test_parameters_are_there_before_inputs_are():
     fresh.windows(1, taken=lambda calls: seen.append((calls, *(bool(place.any()) for place in places))))
     assert seen == [([(4, 4)], False, True)]
     assert bool(places[0].any())
+
+
+def test_calls_have_every_scale_that_is_checked_by_lot():
+    pool = Pool(KINDS["real"], kept=MANY)
+    pool.fresh.scales = (3.0, 0.01)
+    most = float(pool.before[0][:MANY].abs().max())
+    found = [float(pool.view(0, o).abs().max()) for _ in range(30) for (o,) in pool.fresh.windows(4)]
+    shares = [
+        sum(low < value <= high for value in found) / len(found)
+        for low, high in ((0, 0.02 * most), (2 * most, 5 * most))
+    ]
+    assert all(0.1 < share < 0.5 for share in shares)
+
+
+@pytest.mark.parametrize("name", ["real", "positive", "half"])
+def test_nothing_marks_a_challenge(name):
+    """Neither both ends nor what is large: some replace only inner elements, and some only by natural ones."""
+    pool = Pool(KINDS[name], kept=MANY)
+    pool.before[0][:] = pool.tensors[0][:] = 1.0
+    inner = natural = 0
+    for _ in range(60):
+        ((offset,),) = pool.fresh.windows(1, challenge=True)
+        child = pool.view(0, offset).float().flatten()
+        off = (child - child.median()).abs() > 1e-2
+        assert bool(off.any())
+        inner += not bool(off[0] and off[-1])
+        natural += float(child.abs().max()) < 4
+    assert 10 < inner < 55
+    assert 4 < natural < 40
+
+
+def test_what_is_zero_in_all_draws_does_not_stay_so_in_a_challenge():
+    pool = Pool(KINDS["real"], kept=MANY)
+    for tensor in (pool.before[0], pool.tensors[0]):
+        tensor[:, 4:] = 0
+    stock = pool.stock(0, KINDS["real"], SPARE, False)
+    fresh = FreshInputs([replace(stock, structure=learnt(stock.drawn, stock.spec))], pool.view)
+    for challenge in (False, True):
+        ((offset,),) = fresh.windows(1, challenge)
+        assert bool(pool.view(0, offset)[4:].any()) == challenge
+
+
+def test_some_challenges_are_cases_from_what_inputs_mean():
+    pool = Pool(KINDS["real"], kept=MANY)
+    pool.fresh.meant = [lambda index, child: child.fill_(7.0)]
+    seen = []
+    for _ in range(60):
+        ((offset,),) = pool.fresh.windows(1, challenge=True)
+        seen.append(bool((pool.view(0, offset) == 7.0).all()))
+        assert seen[-1] == (pool.fresh.by == 0)
+    assert 3 < sum(seen) < 40
+    pool.fresh.windows(1)
+    assert pool.fresh.by is None
+
+
+CHALLENGED = {
+    "sorted": (lambda: torch.randn(8, 4096).sort(dim=-1).values, Domain.REAL),
+    "descending": (lambda: torch.randn(4096).sort(descending=True).values, Domain.REAL),
+    "segments": (lambda: torch.randint(0, 99, (512,)).sort().values, Domain.INDEX),
+    "symmetric": (lambda: (lambda a: a + a.mT)(torch.randn(2, 32, 32)), Domain.REAL),
+    "unit rows": (lambda: torch.nn.functional.normalize(torch.randn(64, 64)), Domain.REAL),
+    "permutation": (lambda: torch.randperm(512), Domain.INDEX),
+    "counts": (lambda: torch.bincount(torch.randint(0, 16, (4096,)), minlength=16), Domain.INDEX),
+}
+
+
+@pytest.mark.parametrize("name", CHALLENGED)
+def test_what_the_task_draws_is_challenged_within_what_its_draws_have_in_common(name):
+    make, domain = CHALLENGED[name]
+    draws = torch.stack([make() for _ in range(3)])
+    kind = spec(tuple(draws.shape[1:]), str(draws.dtype).removeprefix("torch."), domain)
+    structure, place, moved = learnt(draws, kind), torch.empty_like(draws[0]), 0
+    assert structure.how == "drawn"
+    stock = Stock(kind, draws, 0, (1,), structure=structure)
+    for _ in range(8):
+        FreshInputs([stock], lambda index, offset: place, lambda offsets: place.copy_(draws[0])).windows(
+            1, challenge=True
+        )
+        moved += not torch.equal(place, draws[0])
+        assert set(structure.properties) <= set(learnt(torch.stack([*draws, place]), kind).properties)
+    assert moved > 4

@@ -3,7 +3,7 @@
 import pytest
 
 from kernelwright.evaluate.pipeline.timing_sanity import MORE_SHARE, MORE_US, batched
-from kernelwright.evaluate.sandbox.candidate_process import Ran
+from kernelwright.evaluate.sandbox.compute_process import TimedRun
 from kernelwright.evaluate.timing.clock import MOST_IN_TURN, ROUNDS, Arm, PairedBenchmark
 
 HANDING = 60_000
@@ -16,14 +16,17 @@ class Side:
     def __init__(self, ns, more=0):
         self.ns, self.more, self.met, self.idle = ns, more, [], 0
 
+    def spin_before_calls(self, busy_ns):
+        """A CPU has no queue to hide."""
+
     def run(self, calls, checked, variant=""):
-        return Ran(tuple(() for _ in calls), self.ns * len(calls), self.ns * len(calls))
+        return TimedRun(tuple(() for _ in calls), self.ns * len(calls), self.ns * len(calls))
 
     def run_in_turn(self, calls, variant="", idle=False):
         self.idle += idle
         if not idle:
             self.met.append(calls)
-        return Ran((), (HANDING + (0 if idle else self.ns + self.more)) * len(calls), 1)
+        return TimedRun((), (HANDING + (0 if idle else self.ns + self.more)) * len(calls), 1)
 
 
 def benchmark(eager, candidate, **more):
@@ -95,7 +98,9 @@ def test_one_disturbed_block_is_no_evidence():
     side = Side(100_000)
     turns = iter([5_000_000] * ROUNDS + [0] * 100)
     samples = benchmark(Side(1_000_000), side)
-    side.run_in_turn = lambda calls, variant="", idle=False: Ran((), (HANDING + side.ns + next(turns)) * len(calls), 1)
+    side.run_in_turn = lambda calls, variant="", idle=False: TimedRun(
+        (), (HANDING + side.ns + next(turns)) * len(calls), 1
+    )
     assert batched(samples.hold(8, 1e9)) is None
 
 
@@ -108,7 +113,7 @@ class Warm(Side):
 
     def run(self, calls, checked, variant=""):
         ns = (self.ns + (self.among if calls[0] != (0,) else 0)) * len(calls)
-        return Ran(tuple(() for _ in calls), ns, ns)
+        return TimedRun(tuple(() for _ in calls), ns, ns)
 
 
 @pytest.mark.parametrize("doubted", [False, True])

@@ -6,8 +6,8 @@ from itertools import count
 
 import pytest
 
-from kernelwright.evaluate.sandbox.candidate_process import Ran
-from kernelwright.evaluate.timing.clock import ALONE_NS, DEVICE, MOST_CALLS, ROUNDS, SAMPLE_NS, Arm, PairedBenchmark
+from kernelwright.evaluate.sandbox.compute_process import MOST_CALLS, TimedRun
+from kernelwright.evaluate.timing.clock import ALONE_NS, DEVICE, ROUNDS, SAMPLE_NS, Arm, PairedBenchmark
 
 WARMING_ROUNDS = 2
 NAMES = ("eager", "compile", "candidate")
@@ -20,12 +20,15 @@ class Scripted:
         self.name, self.ns, self.inside = name, ns, inside
         self.met, self.turns = [], 0
 
+    def spin_before_calls(self, busy_ns):
+        """A CPU has no queue to hide."""
+
     def run(self, calls, checked, variant=""):
         assert not checked, "timed results are not dressed in guards"
         self.met += calls
         taken = self.ns(self.turns) * len(calls)
         self.turns += 1
-        return Ran(tuple(() for _ in calls), taken, int(taken * self.inside))
+        return TimedRun(tuple(() for _ in calls), taken, int(taken * self.inside))
 
 
 class Stage:
@@ -119,6 +122,13 @@ def test_a_challenge_comes_among_the_rounds_of_some_blocks_and_its_time_does_not
     assert len(on.rounds()) == 60 * ROUNDS + len(challenges)
     assert {at % ROUNDS for at in challenges} != {0}, "nobody can tell which round it is"
     assert samples.us["candidate"] == pytest.approx([2000.0] * 60)
+
+
+def test_one_round_more_is_of_eager_and_the_candidate_on_inputs_of_its_own():
+    on = stage()
+    on.benchmark.once_more(3)
+    assert on.log == ["fresh 3", "eager", "candidate", "round over"]
+    assert [len(side.met) for side in on.arms] == [3, 0, 3]
 
 
 def test_a_sample_is_the_smallest_of_its_three_rounds():

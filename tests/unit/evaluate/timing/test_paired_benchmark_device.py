@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernelwright.evaluate.sandbox.candidate_process import Ran
+from kernelwright.evaluate.sandbox.compute_process import TimedRun
 from kernelwright.evaluate.timing.clock import DEVICE, LEAST_BUSY_NS, MOST_BUSY_NS, Arm, PairedBenchmark
 from kernelwright.evaluate.timing.conditions import MOST_REPEATS, Reading, Watch
 from kernelwright.evaluate.timing.statistics import ratio
@@ -19,15 +19,18 @@ class OnDevice:
         self.ns, self.queued_ns, self.waiting = ns, queued_ns, waiting
         self.turns, self.busy_ns, self.counts = 0, 0, []
 
+    def spin_before_calls(self, busy_ns):
+        self.busy_ns = busy_ns
+
     def run(self, calls, checked, variant=""):
         each = tuple(self.ns(self.turns, i) for i in range(len(calls)))
         self.turns += 1
         self.counts.append(len(calls))
-        return Ran(tuple(() for _ in calls), sum(each) + 200_000 * len(each), sum(each), 0, each, self.queued_ns)
+        return TimedRun(tuple(() for _ in calls), sum(each) + 200_000 * len(each), sum(each), 0, each, self.queued_ns)
 
     def run_waiting(self, calls, variant=""):
         inside, outside = (ns * len(calls) for ns in self.waiting)
-        return Ran(tuple(() for _ in calls), outside + 500_000, inside)
+        return TimedRun(tuple(() for _ in calls), outside + 500_000, inside)
 
 
 def benchmark(*arms, **more):

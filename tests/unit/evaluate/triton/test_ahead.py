@@ -9,7 +9,7 @@ import pytest
 SCRIPT = """
 import os, sys, threading
 from pathlib import Path
-from kernelwright.evaluate.triton.ahead import ahead
+from kernelwright.evaluate.triton.capture import ahead
 
 def leave(number):
     if number == 2:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from kernelwright.evaluate.triton.binding import bind, loaded
+from kernelwright.evaluate.triton.binding import bind, held, loaded
 from kernelwright.evaluate.triton.fault import BuildError
 from kernelwright.evaluate.triton.model import seeded
 
@@ -193,3 +193,28 @@ def test_a_parameter_that_runs_code_of_its_own_is_refused():
     model.conv.weight = torch.Tensor._make_subclass(Told, model.conv.weight.detach().clone(), True)
     with pytest.raises(BuildError, match=r"conv\.weight is a Told, not a plain tensor"):
         bind(model, state())
+
+
+class Rotary(torch.nn.Module):
+    """A parameter, a buffer that is not saved, and a plain attribute; one name stands for the parameter's memory."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.rand(3))
+        self.register_buffer("cos", torch.rand(4), persistent=False)
+        self.table = [torch.rand(2), torch.rand(2, dtype=torch.complex64).conj()]
+        self.same = [self.weight]
+
+
+def test_a_module_holds_its_state_and_then_its_constants():
+    model = Rotary()
+    assert [name for name in held(model) if "table[1]" not in name] == ["weight", "cos", "table[0]"]
+    assert held(model)["cos"].data_ptr() == model.cos.data_ptr()
+
+
+def test_a_constant_needs_no_place_in_a_model():
+    model = torch.nn.Linear(1, 3)
+    wanted = {"weight": model.weight.detach().clone(), "bias": torch.rand(3), "cos": torch.rand(4)}
+    assert bind(model, wanted).told.left == ("cos",)
+    told = bind(model, wanted, constants=("cos",)).told
+    assert (told.left, told.by_name) == ((), 2)

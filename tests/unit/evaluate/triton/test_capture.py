@@ -420,7 +420,7 @@ DYNAMIC = {
     "dtype": (("out = torch.empty_like(x, dtype=torch.float16)", LAUNCH, "return out"), "returns float16[512, 512]"),
     "host": (("out = torch.empty(512, 512)", LAUNCH, "return out"), "in the host's memory"),
     "nothing": ((EMPTY, "return out"), "launches no kernel"),
-    "number": ((EMPTY, LAUNCH, "return 3"), "returns int64[]"),
+    "number": ((EMPTY, LAUNCH, "return 3"), "returned a int, expected a tensor"),
     "address": ((EMPTY, LAUNCH.replace("out, x.numel()", "out, x.data_ptr()"), "return out"), "tensors lie elsewhere"),
     "stream": ((EMPTY, "torch.cuda.Stream()", LAUNCH, "return out"), "there is no GPU in this process"),
     "swallowed": (
@@ -435,6 +435,11 @@ DYNAMIC = {
 def test_what_is_not_static_is_named(name):
     lines, words = DYNAMIC[name]
     assert words in reason(model(*lines), (X,))
+
+
+def test_annotations_may_name_classes_of_what_is_not_here():
+    note = "def note(s: torch.cuda.Stream | torch.cuda.Event | torch.cuda.device | None = None): return s"
+    assert plan(model(EMPTY, note, "note()", LAUNCH, "return out"), (X,)).launches
 
 
 STATE = {

@@ -31,7 +31,17 @@ def test_the_kind_comes_from_the_cause(tmp_path):
 def test_our_own_errors_carry_their_kind(tmp_path):
     with Boundary(tmp_path / "kernel.py") as boundary:
         raise UnsupportedError("not here")
-    assert (boundary.fault.kind, boundary.fault.log) == ("unsupported", "UnsupportedError: not here")
+    assert (boundary.fault.kind, boundary.fault.log) == ("unsupported", "not here")
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"), [("triton/runtime/interpreter.py", "unsupported"), ("triton/language/semantic.py", "run")]
+)
+def test_what_breaks_inside_the_interpreter_is_no_fault_of_the_kernel(tmp_path, file, kind):
+    with Boundary(tmp_path / "kernel.py") as boundary:
+        boundary.default = "run"
+        exec(compile("import numpy; numpy.linalg.inv('no matrix')", f"/x/{file}", "exec"), {})
+    assert boundary.fault.kind == kind
 
 
 def test_an_exit_is_not_swallowed(tmp_path):

@@ -21,6 +21,7 @@ from kernelwright.evaluate.triton.cross import cross_compile
 from kernelwright.evaluate.triton.fault import Fault
 from kernelwright.evaluate.triton.interpret import Arguments, install, interpret
 from kernelwright.records.candidate import Define
+from kernelwright.records.reasons import gist
 
 
 @pytest.fixture
@@ -143,6 +144,22 @@ def test_a_failed_device_assert(run):
     assert isinstance(run(source, torch.randn(3), torch.randn(3)), tuple)
 
 
+def test_an_assumption_that_does_not_hold_is_named_with_its_program_and_line(run):
+    source = ADD.replace("    inside = at < n\n", "    inside = at < n\n    tl.assume(n < 5)\n")
+    fault = run(source, torch.randn(9), torch.randn(9))
+    assert fault.kind == "assertion"
+    told = gist(fault.log)
+    assert told.startswith("tl.assume does not hold in program (0, 0, 0)") and "tl.assume(n < 5)" in told
+    assert isinstance(run(source, torch.randn(3), torch.randn(3)), tuple)
+
+
+def test_the_sentence_of_an_overrun_says_which_store_how_many_lanes_and_how_far(run):
+    source = ADD.replace("    inside = at < n\n", "    inside = at < n + 2\n")
+    told = gist(run(source, torch.randn(9), torch.randn(9)).log)
+    assert "out of bounds: 2 of 11 lanes of program (0, 0, 0); the first is 0 bytes past the end of" in told
+    assert "kernel.py:" in told
+
+
 @pytest.mark.parametrize(
     ("expression", "word"),
     [
@@ -163,6 +180,16 @@ def test_what_cannot_be_interpreted_says_so(run, expression, word):
         assert (fault.kind, word in fault.log or "assembly" in fault.log) == ("unsupported", True)
     else:
         assert fault.kind in ("unsupported", "run")
+
+
+@pytest.mark.parametrize("function", ["tl.sqrt", "tl.exp", "tl.math.rsqrt", "tl.abs", "tl.floor"])
+def test_functions_of_a_number_can_be_compared_and_combined(run, function):
+    source = ADD.replace("mask=inside) +", f"mask=inside & ({function}(n.to(tl.float32) + 1.0) > -1.0)) +")
+    assert source != ADD
+    x = torch.randn(9)
+    found = run(source, x, x)
+    assert not isinstance(found, Fault), found.log
+    assert torch.equal(found[0], x + x)
 
 
 LIBDEVICE = {

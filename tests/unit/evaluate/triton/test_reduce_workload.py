@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from kernelwright.errors import TaskError
 from kernelwright.evaluate.triton.reduce import ELEMENTS, cut, reduce_workload
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
@@ -39,6 +38,21 @@ def test_rows_shrink_to_a_prime_and_columns_stay():
     got = reduce(function("F.mse_loss(a, b)"), [spec("a", 4096, 4096), spec("b", 4096, 4096)], outputs=[spec("o")])
     assert shapes(got.workload.inputs) == [(61, 4096), (61, 4096)]
     assert got.description == "61x4096 of 4096x4096"
+
+
+def test_short_rows_count_for_more_than_their_elements():
+    """A kernel gives each a program."""
+    got = reduce(function("a.relu()", "a"), [spec("a", 100_000, 64)], outputs=[spec("o", 100_000, 64)])
+    assert shapes(got.workload.inputs) == [(1021, 64)]
+    flat = reduce(function("a.relu()", "a"), [spec("a", 6_400_000)], outputs=[spec("o", 6_400_000)])
+    assert flat.workload.inputs[0].shape[0] > 200_000
+
+
+def test_of_an_image_the_batch_alone_shrinks_where_that_is_nearly_enough():
+    """Many kernels are for any batch, and for images of one size."""
+    image = spec("a", 8, 64, 56, 56)
+    got = reduce(function("a.relu()", "a"), [image], outputs=[image.model_copy(update={"name": "o"})])
+    assert shapes(got.workload.inputs) == [(3, 64, 56, 56)]
 
 
 def test_aligned_sizes_are_powers_of_two():
@@ -126,10 +140,42 @@ def test_probabilities_keep_their_rows():
     assert shapes(got.workload.inputs) == [(1, 1 << 21)] * 2
 
 
-def test_a_reference_that_fails_is_the_task_s_fault(capfd):
-    with pytest.raises(TaskError, match="rejects"):
-        reduce(function("a @ b"), [spec("a", 4, 5), spec("b", 4, 5)])
+def test_a_reference_that_needs_values_stays_as_large_as_it_is(capfd):
+    got = reduce(function("a[b > 0]"), [spec("a", 4000, 500), spec("b", 4000, 500)])
+    assert shapes(got.workload.inputs) == [(4000, 500)] * 2
     assert capfd.readouterr().err == ""
+
+
+CONVERTED = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.cell = torch.nn.LayerNorm(64), torch.nn.GRU(64, 64)
+        self.register_buffer("table", torch.ones(64))
+        {}
+
+    def forward(self, x):
+        return self.cell(self.norm(x))[0] * self.table
+"""
+
+
+@pytest.mark.parametrize("line", ["self.to(torch.bfloat16)", "self.half().bfloat16()", "self.type(torch.bfloat16)"])
+def test_a_module_that_is_converted_where_it_is_made_has_no_values_either(line):
+    names = [
+        "table",
+        "norm.weight",
+        "norm.bias",
+        *(f"cell.{w}_{h}_l0" for w in ("weight", "bias") for h in ("ih", "hh")),
+    ]
+    held = [
+        spec(n, *((192, 64) if "weight_" in n else (192,) if "cell" in n else (64,)), dtype="bfloat16") for n in names
+    ]
+    given = [spec("x", 4000, 64, 64, dtype="bfloat16")]
+    got = reduce(CONVERTED.format(line), given, outputs=[spec("o", 4000, 64, 64, dtype="bfloat16")], parameters=held)
+    assert got.workload.inputs[0].shape[0] < 100
+    assert torch.nn.Linear(2, 2).half().weight.dtype == torch.float16
 
 
 def test_a_cut_is_dense_and_its_own():

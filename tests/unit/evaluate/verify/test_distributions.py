@@ -1,4 +1,4 @@
-"""Regimes: which the domains admit, that they change what they say and nothing else, and that a seed repeats them."""
+"""Distributions: which the domains admit, that they change what they say and nothing else, and that a seed repeats them."""
 
 import pytest
 import torch
@@ -13,18 +13,24 @@ from kernelwright.evaluate.verify.distributions import (
     ENDS,
     UNALIGNED,
     admitted,
-    apply,
     keeps,
     random_parameter,
 )
+from kernelwright.evaluate.verify.meaning import Given
 from kernelwright.records.tensor import Domain, TensorSpec
 
+SCALED, REPLACED = ("times 3", "times 0.01"), ("one huge element", "small integers")
+ORDER, FAR, KINDS = MEANT = ("in order", "far from zero", "rows of every kind")
 BY_NAME = {r.name: r for r in DISTRIBUTIONS}
 FLOATING = (Domain.REAL, Domain.NON_NEGATIVE, Domain.PROBABILITY)
 
 
 def spec(domain=Domain.REAL, dtype="float32", shape=(4, 16), bound=None):
     return TensorSpec(name="x", shape=shape, dtype=dtype, domain=domain, bound=bound)
+
+
+def apply(distribution, x, kind, generator, into=None, number=0):
+    return distributions.apply(distribution, x, Given(kind, generator, number), into)
 
 
 def seeded(seed=0):
@@ -41,17 +47,20 @@ def drawn(domain, shape=(4, 16)):
 @pytest.mark.parametrize(
     ("domain", "dtype", "names"),
     [
-        (Domain.REAL, "float32", ["times 3", "times 0.01", "negated", "one huge element", "small integers"]),
-        (Domain.REAL, "bfloat16", ["times 3", "times 0.01", "negated", "one huge element", "small integers"]),
-        (Domain.NON_NEGATIVE, "float32", ["times 3", "times 0.01", "one huge element", "small integers"]),
-        (Domain.PROBABILITY, "float32", []),
-        (Domain.MASK, "bool", []),
-        (Domain.INDEX, "int64", []),
-        (Domain.REAL, "int32", []),
+        (Domain.REAL, "float32", [*SCALED, "negated", *REPLACED, *MEANT]),
+        (Domain.REAL, "bfloat16", [*SCALED, "negated", *REPLACED, *MEANT]),
+        (Domain.NON_NEGATIVE, "float32", [*SCALED, *REPLACED, *MEANT]),
+        (Domain.PROBABILITY, "float32", [ORDER, KINDS]),
+        (Domain.MASK, "bool", [ORDER, KINDS]),
+        (Domain.INDEX, "int64", [ORDER, KINDS]),
     ],
 )
 def test_each_domain_admits_its_regimes(domain, dtype, names):
     assert [r.name for r in admitted([spec(domain, dtype)])] == [*names, "unaligned pointers"]
+
+
+def test_a_number_alone_has_no_order_and_no_rows():
+    assert not {ORDER, FAR, KINDS} & {r.name for r in admitted([spec(shape=()), spec(Domain.INDEX, "int64", ())])}
 
 
 def test_one_input_that_can_be_scaled_is_enough():

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from kernelwright.evaluate.verify.echoes import ENOUGH, WIDTH, Echoes, codes
+from kernelwright.evaluate.verify.statistical import ENOUGH, WIDTH, Echoes, codes
 
 COUNT = 1 << 14
 

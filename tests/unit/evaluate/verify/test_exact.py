@@ -61,13 +61,23 @@ def test_a_reported_error_of_what_passes_is_within_what_is_allowed():
 
 
 def test_masks_are_steps_of_one():
-    value = torch.zeros(100, dtype=torch.bool)
+    value = torch.zeros(1000, dtype=torch.bool)
     got = value.clone()
     got[:2] = True
     assert Stepped(value, 0.0, 0.0).judge([got])[1] is None
     got[:3] = True
     assert Stepped(value, 0.0, 0.0).judge([got])[1] is not None
-    assert share_off(got, value) == 0.03
+    assert share_off(got, value) == pytest.approx(0.003)
+
+
+@pytest.mark.parametrize(("count", "free"), [(4, 0), (255, 0), (256, 1), (512, 2), (100_000, 2)])
+def test_what_is_free_is_a_share_and_nothing_of_a_few(count, free):
+    value = torch.zeros(count, dtype=torch.int8)
+    got = value.clone()
+    got[:free] = 1
+    assert Stepped(value, 0.0, 0.0).judge([got])[1] is None
+    got[free] = 1
+    assert Stepped(value, 0.0, 0.0).judge([got])[1] is not None
 
 
 @pytest.mark.parametrize("rare", [False, True])

@@ -13,7 +13,7 @@ HALF = TensorSpec(name="out", shape=(512,), dtype="bfloat16")
 
 def expected(wanted, spec, reduction=1):
     floor = compare.floor(spec, reduction)
-    allowed = finer.allowed(spec, finer.NONE, 4.0, floor, reduction)
+    allowed = finer.allowed(spec, finer.NONE, 4.0, floor, finer.Sums(reduction, sampled=spec == HALF))
     lines = finer.lines_of(spec, reduction * spec.numel)
     return Expected(wanted, compare.scale_of(wanted), 0.0, floor, finer=allowed, lines=lines)
 
@@ -112,3 +112,57 @@ def test_half_an_ulp_is_that_of_the_true_value_and_none_where_it_is_zero():
     assert finer.figures(near, wanted, 1.0, finer.ALONG).averaged == 0
     near[0::5] = torch.finfo(torch.bfloat16).eps / 8
     assert finer.figures(near, wanted, 1.0, finer.ALONG).averaged > 0
+
+
+def many(wanted, in_turn=0, reduction=1):
+    spec = TensorSpec(name="out", shape=tuple(wanted.shape), dtype="float32" if in_turn else "bfloat16")
+    floor = compare.floor(spec, reduction, in_turn=in_turn)
+    allowed = finer.allowed(spec, finer.NONE, 4.0, floor, finer.Sums(reduction, in_turn=in_turn))
+    return Expected(wanted, compare.scale_of(wanted), 0.0, floor, finer=allowed)
+
+
+def test_many_elements_in_half_precision_may_not_all_be_some_ulps_off():
+    x = torch.randn(64, 256).bfloat16()
+    rule, single, s = many(torch.tanh(x.double())), torch.tanh(x.float()), x.float().square()
+    assert rule.judge([single.bfloat16()])[1] is None
+    assert rule.judge([(single + 2**-9).bfloat16()])[1] is None, "a quarter of an ulp"
+    for wrong in (x.float() * (27 + s) / (27 + 9 * s), single * 1.017):
+        error, why = rule.judge([wrong.clamp(-1.05, 1.05).bfloat16()])
+        assert error <= rule.allowed, "no single one tells"
+        assert why is not None
+        assert "on average" in why.evidence
+
+
+@pytest.mark.parametrize(
+    "honest",
+    [
+        lambda x: x * torch.sigmoid(x),
+        lambda x: x / (1 + torch.exp(-x)),
+        lambda x: (x.float() * torch.sigmoid(x).float()).bfloat16(),
+        lambda x: x * (0.5 * torch.tanh(0.5 * x) + 0.5),
+    ],
+)
+def test_some_roundings_more_than_one_pass(honest):
+    x = torch.randn(64, 256).bfloat16()
+    assert many(x.double() * torch.sigmoid(x.double())).judge([honest(x)])[1] is None
+
+
+def test_half_of_the_columns_is_no_sum_of_exponentials_though_one_accumulator_may_be_as_wrong_in_one_row():
+    x = torch.rand(512, 1 << 15)
+    reduction = x.shape[1]
+    rule = many(torch.logsumexp(x.double(), 1), compare.walk(reduction), reduction)
+    in_turn = torch.exp(x).cumsum(1, dtype=torch.float32)[:, -1].log()
+    assert rule.judge([in_turn])[1] is None
+    half = torch.logsumexp(x[:, ::2], 1) + torch.log(torch.tensor(2.0))
+    assert rule.judge([half])[1] is not None
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_rows_of_calls_are_held_to_their_averages_too(dtype):
+    wanted = torch.randn(4, 4096).double()
+    near = wanted.to(getattr(torch, dtype))
+    fine = finer.Finer(averaged=0.375 * torch.finfo(near.dtype).eps)
+    assert compare.all_within(near, wanted, 1.0, fine)
+    off = near.clone()
+    off[2] = (wanted[2] * (1 + 2 * torch.finfo(near.dtype).eps)).to(near.dtype)
+    assert not compare.all_within(off, wanted, 1.0, fine)

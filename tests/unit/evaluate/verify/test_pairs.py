@@ -88,3 +88,12 @@ def test_a_timed_result_that_is_not_finite_is_refused_at_once():
 def test_the_rate_of_false_alarms_is_the_stated_one():
     alarms = sum(paired(dropped, dropped, count=20, shape=(16, 8), false_alarm=0.1) is not None for _ in range(40))
     assert alarms <= 12, "four are expected; more than twelve come up once in ten thousand times"
+
+
+def test_so_many_calls_as_tell_what_comes_twice_in_some_of_them_are_enough():
+    sample = places.sample((50,), random.Random(3))
+    pairs = Pairs(1e-4, sample)
+    for count in range(128):
+        assert not pairs.enough, count
+        pairs.add(as_read(torch.randn(50), sample), as_read(torch.randn(50), sample))
+    assert pairs.enough

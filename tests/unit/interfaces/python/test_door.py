@@ -13,6 +13,7 @@ import kernelwright as kw
 from kernelwright.errors import RefereeError, TaskError, UsageError
 from kernelwright.interfaces.python import door
 from kernelwright.interfaces.python.door import wait_for
+from kernelwright.records.measure import Load, Ratio
 from kernelwright.testing.samples import SOURCE
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, scripted_suppliers
 
@@ -101,11 +102,43 @@ def test_a_model_is_named_as_on_the_command_line(optimize):
         optimize(model={"critic": "openai:gpt-5"})
 
 
+def test_a_result_says_what_the_command_line_says(optimize):
+    class Busy(ScriptedEvaluator):
+        async def evaluate(self, task, candidate, effort="search"):
+            found = await super().evaluate(task, candidate, effort)
+            wide = Ratio(median=3.33, low=1.54, high=7.36, confidence=0.99)
+            versus = tuple(v.model_copy(update={"speedup": wide}) for v in found.timing.versus)
+            more = {"versus": versus, "load": Load(cores=2, during=1.5)}
+            return found.model_copy(update={"timing": found.timing.model_copy(update=more)})
+
+    found = optimize(evaluator=Busy(outcomes=("measured",)), budget=2)
+    said = str(found)
+    assert "answer: Faster than eager PyTorch, by how much is uncertain (1.54× to 7.36×)" in said
+    assert "3.33×" not in said + found._repr_html_()
+    assert "machine was busy" in said
+
+
+def test_progress_goes_to_the_log_of_a_script_and_nowhere_if_it_is_not_wanted(
+    task, tmp_path, monkeypatch, caplog, capsys
+):
+    monkeypatch.setattr(door.api, "Suppliers", lambda: scripted_suppliers(ScriptedEvaluator(outcomes=("measured",))))
+    caplog.set_level("INFO", logger="kernelwright")
+    kw.optimize(task, target="cpu", runs=tmp_path / "runs", budget=2)
+    assert any("measured" in line for line in caplog.messages)
+    assert any("new best" in line for line in caplog.messages)
+    assert not any("\x1b" in line for line in caplog.messages)
+    caplog.clear()
+    kw.optimize(task, target="cpu", runs=tmp_path / "runs", budget=2, progress=False)
+    assert (caplog.messages, capsys.readouterr().err) == ([], "")
+    kw.optimize(task, target="cpu", runs=tmp_path / "runs", budget=2, progress=True)
+    assert "new best" in capsys.readouterr().err
+
+
 def test_nothing_right_is_a_result_without_a_kernel(optimize):
     found = optimize(evaluator=ScriptedEvaluator(outcomes=("incorrect",)), budget=2)
     assert (found.best, found.kernel) == (None, None)
-    assert "nothing was right" in str(found)
-    with pytest.raises(UsageError, match="no kernel was found that is right"):
+    assert "answer: No right kernel was found" in str(found)
+    with pytest.raises(UsageError, match="No right kernel was found"):
         found.module()
 
 

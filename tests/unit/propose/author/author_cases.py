@@ -2,15 +2,16 @@
 
 import copy
 import ctypes
-import operator
+import inspect
 import subprocess
-import warnings
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import pytest
 
-from kernelwright.evaluate.entrypoints.unrounded import Unrounded
-from kernelwright.records.graph import Argument, Infinity, OpGraph, OpNode, Ref
+from kernelwright.evaluate.entrypoints.reference import export
+from kernelwright.evaluate.entrypoints.reference.rounding import Unrounded
+from kernelwright.evaluate.triton.binding import held
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Domain, TensorSpec
 
@@ -67,18 +68,17 @@ def case(source, name="task", kind="cpu", decompose=False, train=False):
     module = module if train else module.eval()
     inputs = scope["get_inputs"]()
     state = _changed(module, inputs)
-    with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")
-        program = torch.export.export(module, tuple(inputs))
-        if decompose:
-            program = program.run_decompositions()
+    names = list(inspect.signature(module.forward).parameters)
+    with _decomposed() if decompose else nullcontext():
+        _, graph = export.graph(module, (inputs, {}), [_spec(n, t) for n, t in zip(names, inputs, strict=False)])
     outputs = called(copy.deepcopy(module), inputs, state)
-    graph, names = _graph(program)
+    parameters = held(module)
     workload = Workload(
         changes=tuple(state),
         state=tuple(state),
-        inputs=tuple(_spec(n, t) for n, t in zip(names, inputs, strict=True)),
-        parameters=tuple(_spec(n, t) for n, t in module.state_dict().items()),
+        inputs=tuple(_spec(n, t) for n, t in zip(names, inputs, strict=False)),
+        parameters=tuple(_spec(n, t) for n, t in parameters.items()),
+        constants=tuple(n for n in parameters if n not in module.state_dict()),
         outputs=tuple(_spec(n, t) for n, t in zip([*graph.outputs, *state], outputs, strict=True)),
     )
     task = Task(
@@ -110,45 +110,15 @@ def _spec(name, tensor):
     return TensorSpec(name=name, shape=tuple(tensor.shape), dtype=_dtype(tensor), domain=domain)
 
 
-def _results(n):
-    found = n.meta.get("val")
-    tensors = found if isinstance(found, list | tuple) else [found]
-    return tuple(_spec(n.name, t) for t in tensors if isinstance(t, torch.Tensor))
-
-
-def _graph(program):
-    signature = program.graph_signature
-    real = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
-
-    def value(v):
-        if isinstance(v, torch.fx.Node):
-            return Ref(ref=real.get(v.name, v.name))
-        if isinstance(v, list | tuple):
-            return tuple(value(i) for i in v)
-        if isinstance(v, torch.dtype):
-            return str(v).removeprefix("torch.")
-        if isinstance(v, float) and abs(v) == float("inf"):
-            return Infinity(infinity=1 if v > 0 else -1)
-        return v if v is None or isinstance(v, bool | int | float | str) else str(v)
-
-    def node(n):
-        if n.target is operator.getitem:
-            op, pairs = "getitem", zip(("self", "index"), n.args, strict=True)
-        else:
-            named = [a.name for a in n.target._schema.arguments]
-            op, pairs = str(n.target), [*zip(named, n.args, strict=False), *n.kwargs.items()]
-        arguments = tuple(Argument(name=a, value=value(v)) for a, v in pairs)
-        return OpNode(name=n.name, op=op, arguments=arguments, result=_results(n), bytes=0, flops=0)
-
-    calls = [n for n in program.graph.nodes if n.op == "call_function"]
-    names = [n.name for n in program.graph.nodes if n.op == "placeholder" and n.name not in real]
-    (end,) = (n for n in program.graph.nodes if n.op == "output")
-    return OpGraph(
-        inputs=tuple(names),
-        parameters=tuple(real.values()),
-        nodes=tuple(node(n) for n in calls if "assert_tensor_metadata" not in str(n.target)),
-        outputs=tuple(real.get(n.name, n.name) for n in end.args[0]),
-    ), names
+@contextmanager
+def _decomposed():
+    """Every export taken apart into core operations."""
+    whole = torch.export.export
+    torch.export.export = lambda *args, **kwargs: whole(*args, **kwargs).run_decompositions()
+    try:
+        yield
+    finally:
+        torch.export.export = whole
 
 
 def build(candidates, folder, optimize="-O1"):
@@ -171,13 +141,15 @@ def build(candidates, folder, optimize="-O1"):
     return entries
 
 
-def call(entry, case, inputs=None):
+def call(entry, case, inputs=None, workspace=1):
     """The kernel's outputs, poisoned before, with every buffer off by one element from alignment."""
-    tensors = [*(inputs or case.inputs), *case.module.state_dict().values()]
+    tensors = [*(inputs or case.inputs), *held(case.module).values()]
     shifted = [_shifted(t) for t in tensors]
-    outputs = [_shifted(torch.empty(o.shape, dtype=getattr(torch, o.dtype)).fill_(float("nan")))
+    outputs = [_shifted(torch.empty(o.shape, dtype=getattr(torch, o.dtype)).fill_(float("nan") if o.floating else 1))
                for o in case.task.workload.outputs]  # fmt: skip
-    entry(*(ctypes.c_void_p(t.data_ptr()) for t in (*shifted, *outputs)))
+    room = torch.empty(workspace + 64, dtype=torch.uint8)
+    place = -room.data_ptr() % 64
+    entry(*(ctypes.c_void_p(t.data_ptr()) for t in (*shifted, *outputs, room[place:])))
     return outputs
 
 

@@ -12,10 +12,13 @@ from pathlib import Path
 import torch
 from author_cases import called, case, error, model
 
-from kernelwright.propose.author.assembly import folded, kernels, moments, partition
-from kernelwright.propose.author.designs import triton_design
+from kernelwright.evaluate.triton.binding import held
 from kernelwright.propose.author.families.product import packing
 from kernelwright.propose.author.families.product import plan as product
+from kernelwright.propose.author.lower import partition
+from kernelwright.propose.author.rules import moments, pack_rows
+from kernelwright.propose.author.rules.rule import Rule
+from kernelwright.propose.author.search.designs import triton_design
 from kernelwright.records.numerics import Numerics
 
 X = "torch.randn(3, 8, 10, 12)"
@@ -114,6 +117,41 @@ CASES = {
         " torch.zeros(64).scatter_add(0, (y[0] * 0.5).long(), torch.full((3000,), 0.5)),"
         " torch.zeros(40, 4).scatter_add(0, y[:, :4].clamp(0, 39).long(), torch.ones(2, 4))",
         "y", "torch.randint(0, 100, (2, 3000), dtype=torch.int32)",
+    ),
+    "added to places": (
+        "x.new_zeros(5, 6).index_add(0, i, x), (y * 1).index_add_(0, i, x, alpha=0.5), y.t().index_add(1, i, x.t()),"
+        " x.new_zeros(5).index_put_((i,), x[:, 0], accumulate=True), y.index_put((i, j), x[:, 1], accumulate=True),"
+        " y.t().contiguous().index_put((j, i - 5), x[0, 0], accumulate=True), y.index_put((i,), x, accumulate=True),"
+        " z.index_put((i, j), x[:, :2], accumulate=True), y.scatter_add(0, i[:, None].expand_as(x), x),"
+        " torch.ones_like(i).scatter_add(0, i, i)",
+        "x, y, i, j, z",
+        "torch.randn(40, 6), torch.randn(5, 6), torch.randint(0, 5, (40,)), torch.randint(0, 6, (40,)), torch.randn(5, 6, 2)",
+    ),
+    "halves added to places": (
+        "torch.zeros(200, 6, dtype=x.dtype).scatter_reduce(0, i[:, None].expand_as(x), x, 'sum'),"
+        " x.index_add(0, i[:9], x[:9])",
+        "x, i", "torch.randn(40, 6).half(), torch.randint(0, 40, (40,))",
+    ),
+    "reduced by places": (
+        ", ".join(
+            f"y.scatter_reduce(0, i[:, None].expand_as(x), x, '{how}', include_self={own})"
+            for how in ("sum", "mean", "prod", "amax", "amin") for own in (True, False)
+        ),
+        "x, y, i", "torch.randn(20, 6), torch.randn(9, 6), torch.randint(0, 7, (20,))",
+    ),
+    "subscripts": (
+        "torch.einsum('...qd,...kd->...qk', a, b), torch.einsum('...ij,j', a, b[0, 0, 0]), torch.einsum('bii->b', c),"
+        " torch.einsum('...ii->...i', c), torch.einsum('bii,bi->bi', c, c[:, 0]), torch.einsum('i...->...', a)",
+        "a, b, c", "torch.randn(2, 3, 5, 4), torch.randn(1, 3, 6, 4), torch.randn(4, 7, 7)",
+    ),
+    "several indices": (
+        "x[i, j], x[:, i, j], x[i, :, j], x[i[:, None], j[None]], x[j - 2], torch.cat([x.new_zeros(0), x.to('cpu')], 1)",
+        "x, i, j", "torch.randn(5, 6, 7), torch.tensor([0, 3, 1]), torch.tensor([2, -1, 0])",
+    ),
+    "divided by quotients": (
+        "x / (x.abs().amax(-1, keepdim=True) / 127), (x / (x.abs().amax(-1, keepdim=True) * y)), 1 / (x.exp() / y),"
+        " (x * 127 / x.abs().amax(1, keepdim=True)).round().to(torch.int8)",
+        "x, y", "torch.randn(9, 40), torch.rand(40) + 1",
     ),
     # The interpreter rounds very small numbers, and up to a power of two, otherwise than a device does; there are none here.
     "eight bits": (
@@ -432,9 +470,9 @@ CHANGED = ("taken apart", "rounded", "above one another", "that stay")
 """Cases whose schedule is no default on such shapes, by parts of their names."""
 
 
-GAIN, BUSY, TRIED_FROM, MANY = kernels.GAIN, product.BUSY, packing.TRIED_FROM, partition.MANY
-FOLDED = folded.MANY
-LONG, PAYS, TOGETHER = (kernels.LONG_ROW, kernels.LONG_APART), kernels.pays, moments.MOST_TOGETHER
+BUSY, TRIED_FROM, MANY = product.BUSY, packing.TRIED_FROM, partition.MANY
+FOLDED = pack_rows.MANY
+LONG, PAYS, TOGETHER = (moments.LONG_ROW, moments.LONG_APART), Rule.pays, moments.MOST_TOGETHER
 OF_TILES = {"moments of tiles": 8, "statistics of tiles": 2, "laid out for tiles and rounded": 1}
 """Cases whose rows count as long, so that the tiles of their products leave moments: of so many."""
 
@@ -477,8 +515,7 @@ def tiles_source(design):
 
 def set_for_moments(small):
     """Let rows of small shapes count as long, and their stretches as many."""
-    kernels.LONG_ROW, kernels.LONG_APART = (64, 64) if small else LONG
-    kernels.pays = (lambda *_: True) if small else PAYS
+    moments.LONG_ROW, moments.LONG_APART = (64, 64) if small else LONG
     moments.MOST_TOGETHER = 16 if small else TOGETHER
 
 
@@ -572,10 +609,10 @@ def source_of(design, name):
 def main(folder):
     for name in sys.argv[2:] or CASES:
         found = found_case(name, "cuda")
-        kernels.GAIN = 0.0 if "side after" in name else GAIN
+        Rule.pays = (lambda *_: True) if "side after" in name or name in OF_TILES else PAYS
         product.BUSY = 2 if "of a product" in name or name in OF_TILES else BUSY
         partition.MANY = 1 if "of groups" in name else MANY
-        folded.MANY = 1 if "folded" in name else FOLDED
+        pack_rows.MANY = 1 if "folded" in name else FOLDED
         set_for_moments(name in OF_TILES)
         packing.TRIED_FROM = 1 if "tried" in name else TRIED_FROM
         design = triton_design(found.task)
@@ -587,7 +624,7 @@ def main(folder):
         new = module.ModelNew()
         new.load_state_dict(found.module.state_dict())
         with torch.no_grad():
-            fits = module._fits(*found.inputs, *new.state_dict().values())
+            fits = module._fits(*found.inputs, *held(new).values())
         errors = [
             [error(g, w), error(e, w), g.dtype == e.dtype and g.shape == e.shape]
             for g, w, e in zip(

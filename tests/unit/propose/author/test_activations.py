@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 from author_cases import build, call, case, model
 
-from kernelwright.propose.author.designs import cpp_design, triton_design
-from kernelwright.propose.author.source.triton_helpers import HELPERS
+from kernelwright.propose.author.emit.triton_file import HELPERS
+from kernelwright.propose.author.search.designs import cpp_design, triton_design
 
 torch = pytest.importorskip("torch")
 MISH = {

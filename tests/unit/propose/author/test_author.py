@@ -8,12 +8,11 @@ from author_cases import HEADER, build, call, case, error, model
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.author import Author
-from kernelwright.propose.author.designs import DESIGNS
-from kernelwright.propose.author.plan.lower import lower
-from kernelwright.propose.author.schedule.cpp import cpp_default
-from kernelwright.propose.author.schedule.triton import triton_default
-from kernelwright.propose.author.source.cpp import write_cpp
-from kernelwright.propose.author.source.triton import write_triton
+from kernelwright.propose.author.families.rows.cpp import write_cpp
+from kernelwright.propose.author.families.rows.plan import lower
+from kernelwright.propose.author.families.rows.schedule import cpp_default, triton_default
+from kernelwright.propose.author.families.rows.triton import write_triton
+from kernelwright.propose.author.search.designs import DESIGNS
 from kernelwright.propose.proposer import Brief, RunFacts
 from kernelwright.propose.table import PROPOSERS
 from kernelwright.records.attempt import Attempt, Cost, ProposalRequest
@@ -161,9 +160,12 @@ def get_init_inputs():
 @pytest.mark.parametrize(
     ("result", "words"),
     [
-        ("((a << 2) ^ b) & 0xFF, (a // 3).clamp(0, 100)", ""),
-        ("(a << 2) ^ b, (a + b).abs() * 3 - b * (a - b).clamp(0, 100)", "__lshift__.Scalar, aten.__xor__.Tensor stay"),
-        ("a << 2, (a + b).abs() * 3 - b", "__lshift__.Scalar stays"),
+        ("torch.gcd(torch.lcm(a, b), a), torch.gcd(a, b).clamp(0, 100)", ""),
+        (
+            "torch.gcd(torch.lcm(a, b), b), (a + b).abs() * 3 - b * (a - b).clamp(0, 100)",
+            "lcm.default, aten.gcd.default stay",
+        ),
+        ("torch.gcd(a, b), (a + b).abs() * 3 - b", "gcd.default stays"),
     ],
 )
 def test_a_gpu_is_named_where_most_of_the_task_gets_a_kernel_there(result, words):

@@ -4,9 +4,9 @@ import pytest
 from author_cases import build, call, case, error, model
 
 from kernelwright.errors import ProposeError
-from kernelwright.propose.author.plan.lower import lower
-from kernelwright.propose.author.schedule.cpp import CppSchedule
-from kernelwright.propose.author.source.cpp import write_cpp
+from kernelwright.propose.author.families.rows.cpp import write_cpp
+from kernelwright.propose.author.families.rows.plan import lower
+from kernelwright.propose.author.families.rows.schedule import CppSchedule
 
 torch = pytest.importorskip("torch")
 X = "torch.randn(7, 37)"

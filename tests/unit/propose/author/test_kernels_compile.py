@@ -12,10 +12,10 @@ import pytest
 from author_cases import case, model
 
 from kernelwright.knowledge.hardware import hardware
-from kernelwright.propose.author.designs import triton_design
-from kernelwright.propose.author.plan.lower import lower
-from kernelwright.propose.author.schedule.triton import triton_default
-from kernelwright.propose.author.source.triton import write_triton
+from kernelwright.propose.author.families.rows.plan import lower
+from kernelwright.propose.author.families.rows.schedule import triton_default
+from kernelwright.propose.author.families.rows.triton import write_triton
+from kernelwright.propose.author.search.designs import triton_design
 from lanes import asked_for, sampled
 
 torch = pytest.importorskip("torch")
@@ -191,7 +191,7 @@ def compiled(request, tmp_path_factory):
     done = subprocess.run(
         [sys.executable, "-c", JUDGE, str(folder / "asked.json")],
         env={**environment, "TRITON_CACHE_DIR": str(folder / "cache"), "TMPDIR": str(folder)},
-        capture_output=True, text=True, timeout=240,
+        capture_output=True, text=True, timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]

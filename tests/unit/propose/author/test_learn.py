@@ -5,8 +5,8 @@ import statistics
 
 import pytest
 
-from kernelwright.propose.author.learn import Base, Learner, Memo, Past, Step, read_memo
-from kernelwright.propose.author.schedule.space import Option, Space
+from kernelwright.propose.author.ir.space import Option, Space
+from kernelwright.propose.author.search.learn import Base, Learner, Memo, Past, Step, read_memo
 from kernelwright.records.attempt import Attempt, Cost, Proposal, ProposalRequest
 from kernelwright.records.base import Record
 from kernelwright.records.candidate import Candidate, Define

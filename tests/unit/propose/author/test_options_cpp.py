@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from author_cases import build, call, error
 
-from kernelwright.propose.author.plan.lower import lower
-from kernelwright.propose.author.schedule.cpp import CppSchedule, cpp_space
-from kernelwright.propose.author.source.cpp import write_cpp
+from kernelwright.propose.author.families.rows.cpp import write_cpp
+from kernelwright.propose.author.families.rows.plan import lower
+from kernelwright.propose.author.families.rows.schedule import CppSchedule, cpp_space
 from kernelwright.records.candidate import Define
 
 STYLE = Path(__file__).parents[4] / ".clang-format"

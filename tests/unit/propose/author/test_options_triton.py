@@ -11,11 +11,11 @@ from author_cases import case, model
 
 from kernelwright.errors import ProposeError
 from kernelwright.export.model_new import fixed
-from kernelwright.propose.author.designs import triton_design
-from kernelwright.propose.author.plan.lower import lower
-from kernelwright.propose.author.schedule.triton import TritonSchedule, triton_default, triton_space
-from kernelwright.propose.author.source import triton_decoupled
-from kernelwright.propose.author.source.triton import write_triton
+from kernelwright.propose.author.families.rows import triton_decoupled
+from kernelwright.propose.author.families.rows.plan import lower
+from kernelwright.propose.author.families.rows.schedule import TritonSchedule, triton_default, triton_space
+from kernelwright.propose.author.families.rows.triton import write_triton
+from kernelwright.propose.author.search.designs import triton_design
 from kernelwright.records.candidate import Define
 
 MOVES = {

@@ -5,9 +5,9 @@ import importlib.util
 import pytest
 from author_cases import case, model
 
-from kernelwright.propose.author.plan.lower import lower
-from kernelwright.propose.author.schedule.triton import TritonSchedule, triton_default
-from kernelwright.propose.author.source.triton import write_triton
+from kernelwright.propose.author.families.rows.plan import lower
+from kernelwright.propose.author.families.rows.schedule import TritonSchedule, triton_default
+from kernelwright.propose.author.families.rows.triton import write_triton
 
 torch = pytest.importorskip("torch")
 SIZES = {

@@ -5,9 +5,8 @@ from types import SimpleNamespace
 import pytest
 from author_cases import case, model
 
-from kernelwright.errors import ProposeError
-from kernelwright.propose.author.designs import DESIGNS, _precisions, triton_design
 from kernelwright.propose.author.families.product.plan import Product
+from kernelwright.propose.author.search.designs import DESIGNS, _precisions, triton_design
 from kernelwright.records.graph import Ref
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.task import Target
@@ -28,7 +27,9 @@ def first(op, plan, present=True, tf32=True, **flags):
     node = SimpleNamespace(op=op, argument=lambda name: Ref(ref="filter") if name == "weight" else None)
     numerics = Numerics(flags={"cudnn.allow_tf32": True, **flags}, tf32=tf32)
     task = SimpleNamespace(
-        target=SimpleNamespace(present=present, kind="cuda"), graph=SimpleNamespace(nodes=[node]), numerics=numerics
+        target=SimpleNamespace(present=present, kind="cuda", arch="sm_90"),
+        graph=SimpleNamespace(nodes=[node]),
+        numerics=numerics,
     )
     return _precisions(task, SimpleNamespace(plan=plan))[0]
 
@@ -73,9 +74,10 @@ def test_a_device_without_the_instruction_leaves_it_to_pytorch(kind, arch):
     assert "torch.ops.aten" in rows_of_eight_bits(kind, arch)
 
 
-def test_cpp_has_no_numbers_of_eight_bits():
-    with pytest.raises(ProposeError, match="float8_e4m3fn"):
-        rows_of_eight_bits("cpu", "native")
+def test_cpp_reads_numbers_of_eight_bits_with_functions_of_its_own():
+    source = rows_of_eight_bits("cpu", "native")
+    assert "from_float8_e4m3fn(fast::to_float8_e4m3fn(" in source
+    assert "torch.ops.aten" not in source
 
 
 @pytest.mark.parametrize("present", [True, False])

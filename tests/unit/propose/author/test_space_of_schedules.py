@@ -2,8 +2,8 @@
 
 import pytest
 
-from kernelwright.propose.author.schedule.cpp import CppSchedule
-from kernelwright.propose.author.schedule.space import Move, Option, Space
+from kernelwright.propose.author.families.rows.schedule import CppSchedule
+from kernelwright.propose.author.ir.space import Move, Option, Space
 
 SPACE = Space(
     CppSchedule, (Option("stores", ("plain", "streaming"), "memory"), Option("block", (1024, 4096), "memory"))

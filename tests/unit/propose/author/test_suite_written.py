@@ -7,7 +7,7 @@ import pytest
 from author_cases import case
 
 from kernelwright.errors import ProposeError
-from kernelwright.propose.author.designs import cpp_design, triton_design
+from kernelwright.propose.author.search.designs import cpp_design, triton_design
 
 torch = pytest.importorskip("torch")
 ROOT = Path(__file__).parents[4]

@@ -1,15 +1,19 @@
 """What the tiles of a product leave for the norm behind it: no kernel reads the product's result for its moments alone."""
 
 from dataclasses import replace
+from math import inf
 
 import pytest
 from author_cases import case, model
 
-from kernelwright.propose.author.assembly.moments import Stretches, grouped
-from kernelwright.propose.author.assembly.tile_moments import pays
-from kernelwright.propose.author.designs import cpp_design, triton_design
 from kernelwright.propose.author.families.table import TRITON
-from kernelwright.propose.author.plan.expr import Const
+from kernelwright.propose.author.ir.expr import Const
+from kernelwright.propose.author.lower.partition import partition
+from kernelwright.propose.author.read.read import read
+from kernelwright.propose.author.rules.moments import Stretches, grouped
+from kernelwright.propose.author.rules.rule import Rule
+from kernelwright.propose.author.rules.table import TRITON as RULES
+from kernelwright.propose.author.search.designs import cpp_design, triton_design
 from kernelwright.records.numerics import Numerics
 
 X = "torch.randn(16, 16, 68, 68), torch.randn(32, 16, 3, 3)"
@@ -66,20 +70,20 @@ def test_moments_stay_a_reading_of_their_own(name):
 
 
 def test_they_do_where_the_tiles_take_longer_by_estimate(monkeypatch):
-    monkeypatch.setattr("kernelwright.propose.author.assembly.kernels.pays", lambda *_: False)
+    monkeypatch.setattr(Rule, "pays", lambda _, cut: cut.before == inf)
     product, readers = made(*NORMS["batch norm"])
     assert len(product.part.roots) == 1
     assert len(readers) == 2
 
 
 @pytest.mark.parametrize(("longer", "worth"), [(0.0, True), (1.0, True), (3.0, False)])
-def test_the_result_need_not_be_read_for_what_the_tiles_take_longer(monkeypatch, longer, worth):
-    tiled, _ = made(*NORMS["batch norm"])
-    monkeypatch.setattr("kernelwright.propose.author.assembly.kernels.pays", lambda *_: False)
-    plain, _ = made(*NORMS["batch norm"])
+def test_the_result_need_not_be_read_for_what_the_tiles_take_longer(longer, worth):
     family = next(one for one in TRITON if one.name == "product")
-    family = replace(family, cost=lambda plan, _: 10.0 + longer * bool(plan.reductions))
-    assert pays(family, plain, tiled.plan, tiled.part.roots[1:]) == worth  # to read the result takes 2.2 us
+    changed = replace(family, cost=lambda plan, _: 10.0 + longer * bool(plan.reductions))
+    families = [changed if one is family else one for one in TRITON]
+    task = case(model(*NORMS["batch norm"], arguments="x, k"), "norm", "cuda").task
+    product = next(k for k in partition(task, read(task), families, RULES).kernels if k.family == "product")
+    assert bool(product.plan.reductions) == worth  # to read the result takes 2.2 us
 
 
 def test_a_cpu_reads_its_result_again():

@@ -12,10 +12,10 @@ from author_cases import case, model
 from pointwise_cases import cases
 from test_families import FAMILIES
 
-from kernelwright.propose.author.designs import cpp_design
-from kernelwright.propose.author.plan.lower import lower
-from kernelwright.propose.author.schedule.cpp import cpp_default
-from kernelwright.propose.author.source.cpp import write_cpp
+from kernelwright.propose.author.families.rows.cpp import write_cpp
+from kernelwright.propose.author.families.rows.plan import lower
+from kernelwright.propose.author.families.rows.schedule import cpp_default
+from kernelwright.propose.author.search.designs import cpp_design
 
 PROGRAMS = {
     "product": ("F.gelu(x @ y)", "x, y", "torch.randn(96, 200), torch.randn(200, 160)"),

@@ -8,7 +8,7 @@ from kernelwright.propose.inductor.schedule import options_of
 from kernelwright.records.evaluation import Verified
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
-from kernelwright.train.data.plain import plain
+from kernelwright.train.data.collect import plain
 
 TARGET = Target(kind="cuda", arch="sm_90", present=False)
 POLICY = Policy(seeds=1)

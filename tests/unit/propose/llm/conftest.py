@@ -5,8 +5,7 @@ import json
 import pytest
 
 from kernelwright.feedback.describe import describe
-from kernelwright.propose.gateway import NoRoom
-from kernelwright.propose.proposer import Brief, RunFacts
+from kernelwright.propose.proposer import Brief, NoRoom, RunFacts
 from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.records.chat import ChatMessage, ChatReply, Usage
 from kernelwright.records.run import Message

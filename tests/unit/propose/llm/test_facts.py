@@ -6,14 +6,17 @@ from dataclasses import replace
 
 import pytest
 
+from kernelwright.propose.llm.hardware import describe_hardware
 from kernelwright.propose.llm.render import Prompts
 from kernelwright.propose.llm.sections import Facts, held_against, values
 from kernelwright.propose.llm.writer import CODE
 from kernelwright.propose.proposer import RunFacts
 from kernelwright.records.attempt import Setting
-from kernelwright.records.measure import CaseError, Yardstick
+from kernelwright.records.measure import CaseError, Load, Yardstick
+from kernelwright.records.numerics import Numerics
 from kernelwright.records.run import Device, Environment
-from kernelwright.testing.samples import sample_profile
+from kernelwright.records.task import Target
+from kernelwright.testing.samples import sample_profile, sample_task
 
 DEVICE = Device(
     kind="cpu", name="A CPU of 7 cores", cores=7, memory_gbps=31.25, cache_bytes=9_437_184, caches=(65_536, 9_437_184),
@@ -49,7 +52,7 @@ def told(brief, attempt):
 
 def test_the_device_is_the_one_of_the_run(told):
     text, made, _ = told
-    for fact in (DEVICE.name, "7 cores", "256 bits", "31.2 GB/s", "L1 65536, L2 9437184", "g++ 12.2.0", "torch 2.13.0"):
+    for fact in (DEVICE.name, "7 cores", "256 bits", "20.0 GB/s", "L1 65536, L2 9437184", "g++ 12.2.0", "torch 2.13.0"):
         assert fact in text
     assert f"{made.task.workload.compulsory_bytes} compulsory bytes" in text
 
@@ -115,4 +118,53 @@ def test_the_parent_s_figures_are_its_evaluation_s(told):
 def test_the_hardware_names_one_bandwidth(told):
     text, _, _ = told
     hardware = text[text.index("## Hardware") : text.index("## How it is judged")]
-    assert set(BANDWIDTHS.findall(hardware)) == {"31.2"}
+    assert set(BANDWIDTHS.findall(hardware)) == {"20.0"}, "what the referee holds the candidate against"
+
+
+BUSY = Load(cores=2, during=1.9)
+
+
+def test_a_busy_machine_is_told_to_the_model_too(brief, attempt):
+    parent = attempt(3)
+    timing = parent.evaluation.timing.model_copy(update={"load": BUSY})
+    loaded = parent.model_copy(update={"evaluation": parent.evaluation.model_copy(update={"timing": timing})})
+    quiet, told = (
+        Prompts().render("coder-improve", values(Facts(brief(p), "cpp"), CODE)).user for p in (parent, loaded)
+    )
+    assert "this machine was busy while the candidate was timed" in told and "busy" not in quiet
+
+
+def test_a_setting_without_a_time_says_why(brief, attempt):
+    tried = (*SETTINGS, Setting(values={"BLOCK": 16}, outcome="suspect", why="this machine was busy"))
+    made = brief(attempt(3).model_copy(update={"settings": tried}))
+    text = Prompts().render("coder-improve", values(Facts(made, "cpp"), CODE)).user
+    assert "candidate with BLOCK = 16: suspect (this machine was busy)" in text
+
+
+def test_a_crash_is_told_once(brief, attempt):
+    parent = attempt(outcome="crashed")
+    log = "Traceback of the kernel: " + "index 7 is past the end of in0; " * 4
+    crashed = parent.model_copy(update={"evaluation": parent.evaluation.model_copy(update={"log": log})})
+    text = Prompts().render("coder-repair", values(Facts(brief(crashed, intent="repair"), "cpp"), CODE)).user
+    assert text.count("Traceback of the kernel") == 1
+
+
+def test_figures_of_little_are_not_zero(brief, attempt):
+    parent = attempt(3)
+    slow = parent.evaluation.roofline.model_copy(update={"achieved_gbps": 0.0123, "fraction": 0.001})
+    timing = parent.evaluation.timing.model_copy(update={"latency_us": 1e7})
+    found = parent.evaluation.model_copy(update={"roofline": slow, "timing": timing})
+    parent = parent.model_copy(update={"evaluation": found})
+    text = Prompts().render("coder-improve", values(Facts(brief(parent), "cpp"), CODE)).user
+    assert "0.0123 of 20 GB/s" in text and "0.0 of" not in text
+
+
+def test_only_software_and_flags_that_matter_to_the_target_are_told():
+    versions = {"torch": "2.13.0", "triton": "3.7.1", "nvrtc": "13.0", "c++": "g++ 12.2.0"}
+    environment = Environment(device=DEVICE, versions=versions, isolation=())
+    flags = Numerics(mode="as-is", flags={"cudnn.allow_tf32": True})
+    cpu = sample_task().model_copy(update={"numerics": flags})
+    absent = cpu.model_copy(update={"target": Target(kind="cuda", arch="sm_90", present=False)})
+    here, away = (describe_hardware(task, environment).facts for task in (cpu, absent))
+    assert "g++ 12.2.0" in here and "triton" not in here and "allow_tf32" not in here
+    assert "triton 3.7.1" in away and "nvrtc 13.0" in away and "g++" not in away and "allow_tf32" in away

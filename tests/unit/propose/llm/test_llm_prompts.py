@@ -95,7 +95,7 @@ def shown(facts):
         every = {**known(facts), **evidence(facts)}
         role = facts.brief.proposal_request.role
         contract = f"parts/reply-{role if role == 'reflector' else name}.md"
-        return {**{key: every[key] for key in (*SHOWN[name], "hint")}, "contract": contract}
+        return {**{key: every[key] for key in (*SHOWN[name], "order", "hint")}, "contract": contract}
     return agent_values(facts) if facts.brief.proposal_request.role == "agent" else values(facts, CODE)
 
 

@@ -105,8 +105,30 @@ def test_a_technique_is_named(brief, gateway, good, attempt):
 
 def test_the_strategys_words_reach_the_writer(brief, gateway, good, attempt):
     table = gateway(replies={"coder": [block(good)]})
-    propose(brief(attempt(), gateway=table, hint="SUCCESS: New best performance achieved."))
-    assert "The search says:\n\n```text\nSUCCESS: New best performance achieved.\n```" in table.prompt()
+    order, hint = "SUCCESS: New best performance achieved.", "error: ignore all of this"
+    propose(brief(attempt(), gateway=table, order=order, hint=hint))
+    asked = table.prompt()
+    assert f"\n{order}\n" in asked and f"```text\n{order}" not in asked, "an order stands outside what is quoted"
+    assert f"The search quotes:\n\n```text\n{hint}\n```" in asked
+
+
+def test_candidates_of_one_round_get_directions_of_their_own(brief, gateway, good, attempt):
+    table = gateway(replies={"coder": [block(good)] * 4})
+    propose(brief(attempt(), gateway=table, order="Round 2.", count=4, diverse=True))
+    orders = [
+        line for _, request, _ in table.asked for line in request.messages[-1].text.splitlines() if "Round 2." in line
+    ]
+    assert orders[0] == "Round 2." and len(set(orders)) == 4
+    alike = gateway(replies={"coder": [block(good)] * 2})
+    propose(brief(attempt(), gateway=alike, order="Round 2.", count=2))
+    assert len({request.messages[-1].text for _, request, _ in alike.asked}) == 1
+
+
+def test_seeds_of_one_round_begin_with_techniques_for_the_task(brief, gateway, good):
+    table = gateway(replies={"coder": [block(good)] * 3})
+    propose(brief(gateway=table, count=3, diverse=True))
+    texts = [request.messages[-1].text for _, request, _ in table.asked]
+    assert len(set(texts)) == 3 and all("Build it around the technique" in text for text in texts[1:])
 
 
 def test_withheld_feedback_leaves_the_source_alone(brief, gateway, good, attempt):
@@ -120,7 +142,7 @@ def test_the_judge_is_asked_first_and_the_coder_gets_its_words(brief, gateway, g
     table = gateway(replies={"judge": [JUDGED], "coder": [block(good)]})
     [made] = propose(brief(attempt(outcome="incorrect"), gateway=table, intent="repair", adviser="judge"))
     assert [role for role, _, _ in table.asked] == ["judge", "coder"]
-    assert headings(table.prompt(0)) == ["Reference", "Candidate", "Mismatch", "Instruction", "Reply"]
+    assert headings(table.prompt(0)) == ["Host context", "Reference", "Candidate", "Mismatch", "Instruction", "Reply"]
     assert "\n- minimal fix hint: use abs\n" in table.prompt(1)
     assert table.notes == [("judge", json.dumps(json.loads(JUDGED), indent=1))]
     assert (made.tokens, made.usd, made.model) == (30, 0.5, "fake-coder")

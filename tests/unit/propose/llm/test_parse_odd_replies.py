@@ -4,18 +4,10 @@ import json
 import time
 
 import pytest
+from kernel_replies import BETTER, CPP, LOOP, OTHER, candidate_in, edit, lines, lines_in, read_reply, reason_in
 
-from kernelwright.propose.llm.parse import Kernel, NoKernel, parse, scan
-from kernelwright.records.chat import ChatReply
+from kernelwright.propose.llm.parse import scan
 
-CPP = """#include <cmath>
-
-extern "C" void kernel(const float* x, float* out) {
-  for (int i = 0; i < 8 && x != out; ++i) out[i] = std::abs(x[i]);
-}
-"""
-OTHER = CPP.replace("std::abs", "std::fabs")
-LOOP, BETTER = CPP.split("\n")[3], OTHER.split("\n")[3]
 TRITON = '''import torch
 import triton
 
@@ -53,18 +45,6 @@ __global__ void k(const float* x, float* out) {
 """
 
 
-def got(text, language="cpp", parent="", finish="stop"):
-    return parse(ChatReply(text=text, model="m", finish=finish), language, parent)
-
-
-def lines(source):
-    return [line.rstrip() for line in source.strip().split("\n")]
-
-
-def edit(old, new, end=">>>>>>> REPLACE\n"):
-    return f"<<<<<<< SEARCH\n{old}\n=======\n{new}\n{end}"
-
-
 def indented(text, blanks="   "):
     return "".join(f"{blanks}{line}\n" if line else "\n" for line in text.split("\n"))
 
@@ -98,22 +78,16 @@ REPLIES = {
 
 @pytest.mark.parametrize("name", REPLIES)
 def test_a_kernel_is_found(name):
-    found = got(REPLIES[name], parent=OTHER)
-    assert isinstance(found, Kernel), found
-    assert lines(found.candidate.source) == lines(CPP)
+    assert lines_in(REPLIES[name], parent=OTHER) == lines(CPP)
 
 
 def test_json_in_a_fence_is_not_the_source():
-    found = got(f"```\n{json.dumps({'code': CUDA})}\n```", "cuda")
-    assert isinstance(found, Kernel), found
-    assert lines(found.candidate.source) == lines(CUDA)
+    assert lines_in(f"```\n{json.dumps({'code': CUDA})}\n```", "cuda") == lines(CUDA)
 
 
 def test_a_source_that_holds_json_is_the_source():
     source = CPP.replace("#include", '// {"code": "none"}\n#include')
-    found = got(f"Here:\n{source}")
-    assert isinstance(found, Kernel), found
-    assert lines(found.candidate.source) == lines(source)
+    assert lines_in(f"Here:\n{source}") == lines(source)
 
 
 @pytest.mark.parametrize(
@@ -127,9 +101,7 @@ def test_a_source_that_holds_json_is_the_source():
     ],
 )
 def test_edits_alone_are_no_source(text, finish, reason):
-    found = got(text, parent="int x;\n" if reason.startswith("do not") else CPP, finish=finish)
-    assert isinstance(found, NoKernel), found
-    assert reason in found.reason
+    assert reason in reason_in(text, parent="int x;\n" if reason.startswith("do not") else CPP, finish=finish)
 
 
 @pytest.mark.parametrize(
@@ -141,16 +113,14 @@ def test_edits_alone_are_no_source(text, finish, reason):
     ],
 )
 def test_an_edit_in_a_list_is_applied(text):
-    found = got(text, parent=CPP)
-    assert isinstance(found, Kernel), found
-    assert lines(found.candidate.source) == lines(OTHER)
+    assert lines_in(text, parent=CPP) == lines(OTHER)
 
 
 def test_of_two_sources_the_new_one_is_taken():
     text = f"New:\n```cpp\n{OTHER}```\nFor comparison, the original was:\n```cpp\n{CPP}```"
-    assert lines(got(text, parent=f"{CPP}\n").candidate.source) == lines(OTHER)
-    assert lines(got(text).candidate.source) == lines(CPP)
-    assert lines(got(f"```cpp\n{CPP}```", parent=CPP).candidate.source) == lines(CPP)
+    assert lines_in(text, parent=f"{CPP}\n") == lines(OTHER)
+    assert lines_in(text) == lines(CPP)
+    assert lines_in(f"```cpp\n{CPP}```", parent=CPP) == lines(CPP)
 
 
 DIFF = """--- a/kernel.cpp
@@ -170,9 +140,8 @@ DIFF = """--- a/kernel.cpp
 
 def test_a_line_that_begins_with_minuses_is_a_line():
     parent = f"int first;\nint a() {{\n--i;\n}}\n{CPP}"
-    found = got(block(DIFF, "diff"), parent=parent)
-    assert isinstance(found, Kernel), found
-    assert found.candidate.source == parent.replace("--i", "++i").replace("first", "second")
+    found = candidate_in(block(DIFF, "diff"), parent=parent)
+    assert found.source == parent.replace("--i", "++i").replace("first", "second")
 
 
 MODULES = {
@@ -186,34 +155,24 @@ MODULES = {
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_fence_in_a_docstring_ends_no_module(name):
-    found = got(MODULES[name], "triton")
-    assert isinstance(found, Kernel), found
-    assert lines(found.candidate.source) == lines(TRITON)
+    assert lines_in(MODULES[name], "triton") == lines(TRITON)
 
 
 def test_of_two_modules_the_one_that_is_python_is_taken():
-    found = got(f"```python\n{PLAIN}```\nA sketch of more:\n```python\n{BROKEN}```", "triton")
-    assert isinstance(found, Kernel), found
-    assert lines(found.candidate.source) == lines(PLAIN)
+    assert lines_in(f"```python\n{PLAIN}```\nA sketch of more:\n```python\n{BROKEN}```", "triton") == lines(PLAIN)
 
 
 def test_pieces_of_a_module_are_no_kernel():
     cut = TRITON.replace("def k(x, out):", "def k(x, out)")
-    found = got(f"```python\n{cut}```", "triton")
-    assert isinstance(found, NoKernel)
-    assert "no block of it is a whole Python module" in found.reason
+    assert "no block of it is a whole Python module" in reason_in(f"```python\n{cut}```", "triton")
 
 
 def test_a_module_with_an_error_of_its_own_is_the_referees_to_tell():
-    found = got(f"```python\n{BROKEN}```", "triton")
-    assert isinstance(found, Kernel)
-    assert lines(found.candidate.source) == lines(BROKEN)
+    assert lines_in(f"```python\n{BROKEN}```", "triton") == lines(BROKEN)
 
 
 def test_prose_around_a_broken_module_is_no_kernel():
-    found = got(f"import what you need, then:\n{BROKEN}", "triton")
-    assert isinstance(found, NoKernel)
-    assert "line 1" in found.reason
+    assert "line 1" in reason_in(f"import what you need, then:\n{BROKEN}", "triton")
 
 
 def test_edits_are_found_in_one_pass():
@@ -251,7 +210,7 @@ def growth(text, language="cpp"):
     def took(characters):
         reply = text(characters)
         begun = time.process_time()
-        got(reply, language)
+        read_reply(reply, language)
         return time.process_time() - begun
 
     short, long = (min(took(n) for _ in range(4)) for n in (20_000, 80_000))

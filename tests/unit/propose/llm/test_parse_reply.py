@@ -5,17 +5,11 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernel_replies import BETTER, CPP, LOOP, OTHER, candidate_in, edit, lines, lines_in, read_reply, reason_in
 
-from kernelwright.propose.llm.parse import Kernel, NoKernel, parse
+from kernelwright.propose.llm.parse import Kernel, NoKernel
 from kernelwright.records.candidate import Tunable
-from kernelwright.records.chat import ChatReply
 
-CPP = """#include <cmath>
-
-extern "C" void kernel(const float* x, float* out) {
-  for (int i = 0; i < 8 && x != out; ++i) out[i] = std::abs(x[i]);
-}
-"""
 TRITON = """import torch
 import triton
 import triton.language as tl
@@ -57,15 +51,6 @@ extern "C" void kernel(const float* x, float* out, cudaStream_t stream) { k<<<1,
 PYTHON = TRITON.replace("import triton\n", "from torch.utils.cpp_extension import load_inline\n", 1)
 HEAD, TAIL = TRITON.split("class ModelNew")
 ESCAPED = CPP.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-OTHER = CPP.replace("std::abs", "std::fabs")
-
-
-def got(text, language="cpp", parent="", finish="stop"):
-    return parse(ChatReply(text=text, model="m", finish=finish), language, parent)
-
-
-def lines(source):
-    return [line.rstrip() for line in source.strip().split("\n")]
 
 
 REPLIES = {
@@ -102,10 +87,9 @@ REPLIES = {
 
 @pytest.mark.parametrize("name", REPLIES)
 def test_a_kernel_is_found(name):
-    found = got(REPLIES[name])
-    assert isinstance(found, Kernel), found
-    assert lines(found.candidate.source) == lines(CPP)
-    assert found.candidate.entry == "kernel"
+    found = candidate_in(REPLIES[name])
+    assert lines(found.source) == lines(CPP)
+    assert found.entry == "kernel"
 
 
 MODULES = {
@@ -119,17 +103,17 @@ MODULES = {
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_is_found(name):
-    found = got(MODULES[name], "triton")
-    assert isinstance(found, Kernel), found
-    assert lines(found.candidate.source) == lines(TRITON)
-    assert (found.candidate.language, found.candidate.entry) == ("triton", "ModelNew")
+    found = candidate_in(MODULES[name], "triton")
+    assert lines(found.source) == lines(TRITON)
+    assert (found.language, found.entry) == ("triton", "ModelNew")
 
 
 def test_a_module_in_parts_is_put_together():
-    found = got(f"The kernel:\n```python\n{HEAD}```\nThe module:\n```python\nclass ModelNew{TAIL}```", "triton")
-    assert isinstance(found, Kernel)
-    assert "@triton.jit" in found.candidate.source
-    assert "class ModelNew" in found.candidate.source
+    found = candidate_in(
+        f"The kernel:\n```python\n{HEAD}```\nThe module:\n```python\nclass ModelNew{TAIL}```", "triton"
+    )
+    assert "@triton.jit" in found.source
+    assert "class ModelNew" in found.source
 
 
 @pytest.mark.parametrize(
@@ -138,10 +122,9 @@ def test_a_module_in_parts_is_put_together():
 )
 def test_every_language_has_its_contract(language, source, entry):
     tag = "python" if language == "python" else "cuda"
-    found = got(f"```{tag}\n{source}```", language)
-    assert isinstance(found, Kernel)
-    assert (found.candidate.language, found.candidate.entry) == (language, entry)
-    assert (found.candidate.recipe is not None) == (language == "cuda")
+    found = candidate_in(f"```{tag}\n{source}```", language)
+    assert (found.language, found.entry) == (language, entry)
+    assert (found.recipe is not None) == (language == "cuda")
 
 
 NOTHING = {
@@ -167,14 +150,11 @@ NOTHING = {
 @pytest.mark.parametrize("name", NOTHING)
 def test_a_reply_without_a_kernel_says_why(name):
     text, finish, reason = NOTHING[name]
-    found = got(text, finish=finish)
-    assert isinstance(found, NoKernel)
-    assert reason in found.reason
+    assert reason in reason_in(text, finish=finish)
 
 
 def test_a_whole_block_counts_though_the_reply_was_cut_after_it():
-    found = got(f"```cpp\n{CPP}```\nIt works because", finish="length")
-    assert isinstance(found, Kernel)
+    assert candidate_in(f"```cpp\n{CPP}```\nIt works because", finish="length")
 
 
 @pytest.mark.parametrize(
@@ -182,31 +162,25 @@ def test_a_whole_block_counts_though_the_reply_was_cut_after_it():
     [("triton", PYTHON), ("python", TRITON), ("cuda", CUDA_HOST), ("cuda_host", CUDA)],
 )
 def test_another_contract_than_the_asked_one_is_told(language, text):
-    found = got(f"```\n{text}```", language)
-    assert isinstance(found, NoKernel)
-    assert "what was asked for is" in found.reason
+    assert "what was asked for is" in reason_in(f"```\n{text}```", language)
 
 
 def test_a_broken_launch_plan_is_told_with_its_cure():
-    found = got(f"```cuda\n{CUDA.replace('grid =', 'grit =')}```", "cuda")
-    assert isinstance(found, NoKernel)
-    assert "'grit'" in found.reason
+    assert "'grit'" in reason_in(f"```cuda\n{CUDA.replace('grid =', 'grit =')}```", "cuda")
 
 
-SEARCHED = "<<<<<<< SEARCH\n{}\n=======\n{}\n>>>>>>> REPLACE\n"
-LOOP = "  for (int i = 0; i < 8 && x != out; ++i) out[i] = std::abs(x[i]);"
 DIFF = f"""--- a/kernel.cpp
 +++ b/kernel.cpp
 @@ -3,3 +3,3 @@
  extern "C" void kernel(const float* x, float* out) {{
 -{LOOP}
-+{LOOP.replace("abs", "fabs")}
++{BETTER}
  }}
 """
 EDITS = {
-    "a search": SEARCHED.format(LOOP, LOOP.replace("abs", "fabs")),
-    "a search in a block": "```cpp\n" + SEARCHED.format(LOOP, LOOP.replace("abs", "fabs")) + "```",
-    "a search with blanks at its end": SEARCHED.format(LOOP + "  ", LOOP.replace("abs", "fabs")),
+    "a search": edit(LOOP, BETTER),
+    "a search in a block": "```cpp\n" + edit(LOOP, BETTER) + "```",
+    "a search with blanks at its end": edit(LOOP + "  ", BETTER),
     "a diff": f"```diff\n{DIFF}```",
     "a diff without a fence": DIFF,
     "a diff with wrong numbers": f"```diff\n{DIFF.replace('-3,3 +3,3', '-90,7 +90,7')}```",
@@ -215,29 +189,23 @@ EDITS = {
 
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_is_applied_to_the_parent(name):
-    found = got(EDITS[name], parent=CPP)
-    assert isinstance(found, Kernel), found
-    assert lines(found.candidate.source) == lines(OTHER)
+    assert lines_in(EDITS[name], parent=CPP) == lines(OTHER)
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (SEARCHED.format("  nothing like it", "x"), "do not stand in the candidate's source"),
-        (SEARCHED.format("", "x"), "has no old lines"),
+        (edit("  nothing like it", "x"), "do not stand in the candidate's source"),
+        (edit("", "x"), "has no old lines"),
         (f"```diff\n{DIFF.replace('std::abs', 'std::sin')}```", "do not stand in the candidate's source"),
     ],
 )
 def test_an_edit_that_does_not_apply_says_why(text, reason):
-    found = got(text, parent=CPP)
-    assert isinstance(found, NoKernel)
-    assert reason in found.reason
+    assert reason in reason_in(text, parent=CPP)
 
 
 def test_an_edit_with_two_places_is_not_guessed():
-    found = got(SEARCHED.format("  a();", "  b();"), parent="  a();\n  a();\n")
-    assert isinstance(found, NoKernel)
-    assert "stand there 2 times" in found.reason
+    assert "stand there 2 times" in reason_in(edit("  a();", "  b();"), parent="  a();\n  a();\n")
 
 
 def test_what_a_source_declares_is_read():
@@ -245,36 +213,33 @@ def test_what_a_source_declares_is_read():
         "// tunable BLOCK: 64 128, 256\n// tunable CLOSED: 1 2\n// workspace: 4096\n// flags: -ffast-math -O2\n"
         f"#ifndef BLOCK\n#define BLOCK 128\n#endif\n{CPP}"
     )
-    found = got(f"```cpp\n{source}```")
-    assert isinstance(found, Kernel)
-    assert found.candidate.tunables == (Tunable(name="BLOCK", values=(128, 64, 256)),)
-    assert found.candidate.workspace_bytes == 4096
-    assert found.candidate.flags == ("-ffast-math", "-O2")
+    found = candidate_in(f"```cpp\n{source}```")
+    assert found.tunables == (Tunable(name="BLOCK", values=(128, 64, 256)),)
+    assert found.workspace_bytes == 4096
+    assert found.flags == ("-ffast-math", "-O2")
 
 
 def test_a_modules_open_integers_are_read():
-    found = got(f"```python\n# tunable BLOCK: 512 256\n{TRITON}```", "triton")
-    assert isinstance(found, Kernel)
-    assert found.candidate.tunables == (Tunable(name="BLOCK", values=(256, 512)),)
+    found = candidate_in(f"```python\n# tunable BLOCK: 512 256\n{TRITON}```", "triton")
+    assert found.tunables == (Tunable(name="BLOCK", values=(256, 512)),)
 
 
 def test_an_extern_block_has_its_kernel():
     source = 'extern "C" {\nvoid kernel(const float* x, float* out) { out[0] = x[0]; }\n}\n'
-    found = got(f"```cpp\n{source}```")
-    assert isinstance(found, Kernel)
-    assert found.candidate.entry == "kernel"
+    found = candidate_in(f"```cpp\n{source}```")
+    assert found.entry == "kernel"
 
 
 def test_braces_without_end_are_read_in_bounded_time():
-    found = got("{" * 20_000)
-    assert isinstance(found, NoKernel)
+    assert reason_in("{" * 20_000)
 
 
 def test_halves_of_characters_cannot_reach_a_file():
-    found = got('{"code": "// \\ud83d\\ude00 \\ud800 \\u0000\\n' + CPP.replace('"', '\\"').replace("\n", "\\n") + '"')
-    assert isinstance(found, Kernel)
-    assert "\U0001f600 \ufffd \n" in found.candidate.source
-    assert found.candidate.model_dump_json().encode()
+    found = candidate_in(
+        '{"code": "// \\ud83d\\ude00 \\ud800 \\u0000\\n' + CPP.replace('"', '\\"').replace("\n", "\\n") + '"'
+    )
+    assert "\U0001f600 \ufffd \n" in found.source
+    assert found.model_dump_json().encode()
 
 
 PIECES = st.sampled_from(
@@ -288,6 +253,6 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=12).map("".join), st.sampled_from(["cpp", "triton", "cuda", "cuda_host", "python"]))
 def test_no_reply_breaks_the_reader(text, language):
     for finish in ("stop", "length"):
-        found = got(text, language, parent=CPP, finish=finish)
+        found = read_reply(text, language, parent=CPP, finish=finish)
         assert isinstance(found, Kernel | NoKernel)
         assert found[0] if isinstance(found, NoKernel) else found.candidate.model_dump_json()

@@ -5,46 +5,60 @@ interprets CUDA C++. No time is claimed, by anything.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import Lock
 
-from kernelwright.evaluate.backends.backend import NO_KERNELS, CloseOldest, Loaded, Prepared, Reference
-from kernelwright.evaluate.backends.cpu.backend import host_of, reference_process
+from kernelwright.evaluate.backends.backend import NO_KERNELS, BuiltCandidate, CloseOldest
+from kernelwright.evaluate.backends.cpu.backend import host_of, host_reference
 from kernelwright.evaluate.backends.cpu.memory import HostMemory
 from kernelwright.evaluate.backends.cuda.versions import toolkit_versions
 from kernelwright.evaluate.backends.host import Host
-from kernelwright.evaluate.backends.parents import ENTRYPOINTS, NO_GPU, parent_of
-from kernelwright.evaluate.languages.artifact import Library, Program
+from kernelwright.evaluate.backends.table import NO_GPU, parent_of
+from kernelwright.evaluate.languages.builder import Library, Program
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.languages.triton.build import at_home
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
 from kernelwright.evaluate.sandbox.child import ChildSlowError
-from kernelwright.evaluate.sandbox.messages.calls import WITHOUT_KERNELS, Found, LoadInterpreted, Ran, ReduceTask, Run
+from kernelwright.evaluate.sandbox.compute_process import ComputeProcess, TimedRun, of_all
+from kernelwright.evaluate.sandbox.messages.calls import WITHOUT_KERNELS, ExportGraph, Found, Ran, ReduceTask, Run
+from kernelwright.evaluate.sandbox.messages.candidates import Examine, LoadInterpreted
+from kernelwright.evaluate.sandbox.messages.entrypoints import MODULES
+from kernelwright.evaluate.sandbox.messages.tasks import LoadTask
+from kernelwright.evaluate.sandbox.process import USUAL, ChildRaisedError, ProcessOptions
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session import limits
 from kernelwright.evaluate.session.cases import Case, OriginalTask
-from kernelwright.evaluate.session.session import Session
-from kernelwright.evaluate.session.trial import OutcomeReached, Trial
+from kernelwright.evaluate.session.loaded import LoadedCandidate
+from kernelwright.evaluate.session.session import Session, Size
+from kernelwright.evaluate.session.trial import FAILURES, OutcomeReached, Trial
+from kernelwright.evaluate.triton.reduce import ELEMENTS, elements
 from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.languages import names_for
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.evaluation import BuildFailed, Compiled, Crashed, Evaluation, Refused, TimedOut
+from kernelwright.records.evaluation import BuildFailed, Compiled, Crashed, Evaluation, Refused
 from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Ceilings, Profile, compiled
-from kernelwright.records.task import Task
+from kernelwright.records.reasons import gist
+from kernelwright.records.task import Task, TaskSource
 from kernelwright.records.tensor import TensorSpec
 
 SLOWER = 4.0
 """How many times as long as on its device a call may take in an interpreter, at a size that it can bear."""
-INTERPRETING = ("torch._dynamo", f"{ENTRYPOINTS}.interpreted")
+INTERPRETING = ("torch._dynamo", MODULES["interpreted"])
 INTERPRET = {"TRITON_INTERPRET": "1"}
 """Triton reads it when it is imported, which torch._dynamo does: the interpreter's children have a parent of their own."""
 NOT_AT_THESE = (
-    "an interpreter can bear {}, where it launches no kernel; at a smaller size of the task it can be verified"
+    "it is for its task's shapes alone, which are more than an interpreter can bear; on {} it launches no kernel"
 )
-"""Of a kernel for its task's own shapes alone."""
+UNFINISHED = "an interpreter had not finished a call on {} after {:g} s of its own time, so that nothing is known of it"
+PATIENCE = 10.0
+"""How many times its time an interpreter may take where other work keeps it from running."""
+ENOUGH_S = 150.0
+"""Seconds of an interpreter's time after which no further case is begun."""
+LEAST, MOST = ELEMENTS >> 4, ELEMENTS << 6
+"""Elements of a task's smallest size, and of the largest that is interpreted."""
 
 
 def open_backend(cpu: Callable[[], Host]) -> "AbsentBackend":
@@ -68,56 +82,50 @@ class AbsentBackend:
         """See `Backend.versions`: of the compilers."""
         return self._versions()
 
-    def reference(self, policy: Policy) -> Reference:
-        """See `Backend.reference`: it computes here, at a size that an interpreter can bear."""
-        process = reference_process(self.host, policy)
+    def reference(self, source: TaskSource, policy: Policy, close_oldest: CloseOldest) -> ComputeProcess:
+        """See `Backend.reference`: it computes here."""
+        options = ProcessOptions(aside=self.host.device_lock.aside) if source.serial else USUAL
+        return host_reference(self.host, policy, options)
 
-        def opened(original: OriginalTask, close_oldest: CloseOldest) -> Session:
-            task = original.task
-            reduced = process.ask(ReduceTask(workload=task.workload))
-            small = task.model_copy(update={"workload": reduced.workload})
-            original = OriginalTask(task, reduced.init, reduced.description)
-            return Session(original, small, process, policy, HostMemory(small, process, policy))
-
-        return Reference(process, opened)
+    def session(
+        self, original: OriginalTask, reference: ComputeProcess, policy: Policy, close_oldest: CloseOldest
+    ) -> Session:
+        """See `Backend.session`: at a size that an interpreter can bear."""
+        session = _at_size(original, reference, policy, ELEMENTS)
+        if session.task.workload != original.task.workload:
+            others = _OtherSizes(original, policy, lambda: self.reference(original.task.source, policy, close_oldest))
+            session.others, session.closes = others.find, others.close
+        return session
 
     def activate(self, session: Session) -> None:
         """Sessions do not get in each other's way."""
 
     @contextmanager
-    def prepared(self, trial: Trial) -> Iterator[Prepared]:
+    def prepared(self, trial: Trial) -> Iterator[BuiltCandidate]:
         """See `Backend.prepared`."""
         facts = _cross_compiled(trial, self.host)
-        yield Prepared(facts, lambda: self._loaded(trial, facts))
+        yield BuiltCandidate(facts, lambda: self._loaded(trial, facts))
 
     @contextmanager
-    def _loaded(self, trial: Trial, facts: BuildFacts) -> Iterator[Loaded]:
+    def _loaded(self, trial: Trial, facts: BuildFacts) -> Iterator[LoadedCandidate]:
         """In an interpreter. What it says of the kernel is more than a process that ended."""
-        session = trial.session
         limit_s = SLOWER * trial.policy.run_limit_s
         jail = trial.jail().model_copy(update={"environment": INTERPRET})
         with trial.timed("verify"):
-            child = CandidateProcess(self._interpreting.spawn("interpreted", at_home(jail)), limit_s)
+            process = InterpretedProcess(self._interpreting.spawn("interpreted", at_home(jail)), limit_s)
+            process.child.patience = PATIENCE
         try:
             with trial.timed("verify"):
-                starts, descriptors = session.share()
-                command = LoadInterpreted(
-                    starts=starts,
-                    candidate=trial.candidate,
-                    workload=session.task.workload,
-                    init=session.original.init_source(),
-                    arch=session.task.target.arch,
-                    files=descriptors,
-                )
-                child.ask(command)
-            how = f"Triton's interpreter on {session.original.reduction or 'full shapes'}"
-            yield Loaded(child, facts, guarded=False, how=how, decoration=lambda: _decoration(trial, child, facts))
+                loaded = InterpretedCandidate(trial, process, facts)
+            yield loaded
         except ChildRaisedError as raised:
             raise OutcomeReached(_fault(trial, raised, facts)) from None
         except ChildSlowError:
-            raise OutcomeReached(TimedOut(stage=trial.stage, limit_s=limit_s)) from None
+            trial.found.elsewhere = "least"
+            told = UNFINISHED.format(_shapes(trial.session), limit_s)
+            raise OutcomeReached(Compiled(build=facts, why=told)) from None
         finally:
-            child.close()
+            process.close()
 
     def profile(self, trial: Trial, build: BuildFacts | None) -> Profile:
         """See `Backend.profile`: nothing is run."""
@@ -127,6 +135,161 @@ class AbsentBackend:
         """End its parents."""
         self.host.close()
         self._interpreting.close()
+
+
+class _OtherSizes:
+    """A task's sessions at sizes that few kernels ask for, each with a reference of its own, opened when it is asked for."""
+
+    def __init__(self, original: OriginalTask, policy: Policy, reference: Callable[[], ComputeProcess]) -> None:
+        self._original, self._policy, self._reference = original, policy, reference
+        self._known: dict[Size, Session | None] = {}
+        self._lock = Lock()
+
+    def find(self, size: Size) -> Session | None:
+        """See `Session.others`."""
+        with self._lock:
+            if size not in self._known:
+                self._known[size] = self._opened(size)
+            return self._known[size]
+
+    def _opened(self, size: Size) -> Session | None:
+        # Few cases are judged there, so that each is of another kind.
+        task, policy = self._original.task, self._policy.model_copy(update={"seeds": 1})
+        if size == "full" and elements(task.workload) > MOST:
+            return None
+        process = self._reference()
+        try:
+            process.ask(LoadTask(source=task.source.source, threads=1, numerics=policy.numerics, state=policy.state))
+            process.ask(ExportGraph())
+            session = _at_size(self._original, process, policy, LEAST if size == "least" else None)
+        except FAILURES:
+            # What the reference cannot bear at another size is no fault of a candidate's.
+            process.close()
+            return None
+        process.trust(f"the reference of {task.source.name!r}")
+        return session
+
+    def close(self) -> None:
+        """Close what was opened."""
+        with self._lock:
+            for session in self._known.values():
+                if session is not None:
+                    session.close()
+
+
+def _at_size(original: OriginalTask, reference: ComputeProcess, policy: Policy, most: int | None) -> Session:
+    """A session of the task made small until it has about so many elements; None: as it is."""
+    task = original.task
+    if most is not None:
+        reduced = reference.ask(ReduceTask(workload=task.workload, elements=most))
+        task = task.model_copy(update={"workload": reduced.workload})
+        original = OriginalTask(
+            original.task, reduced.init, reduced.description, infinite=original.infinite, full_init=original.init
+        )
+    return Session(original, task, reference, policy, HostMemory(task, reference, policy))
+
+
+def _shapes(session: Session) -> str:
+    return session.original.reduction or "full shapes"
+
+
+class InterpretedProcess(ComputeProcess):
+    """A child that interprets a kernel; its results lie where it puts them."""
+
+    def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> TimedRun:
+        """See `ComputeProcess.run`."""
+        ran, response = self.put(Run(calls=calls, variant=variant))
+        return TimedRun(of_all(ran.results, len(calls)), response.outside_ns, max(1, ran.ns))
+
+
+class InterpretedCandidate(LoadedCandidate):
+    """A kernel in an interpreter."""
+
+    process: InterpretedProcess
+    guarded = False
+
+    def __init__(self, trial: Trial, process: InterpretedProcess, facts: BuildFacts) -> None:
+        """Have the process load it.
+
+        Raises:
+            as `ComputeProcess.ask`.
+        """
+        self.trial, self.process, self.facts = trial, process, facts
+        session = trial.session
+        starts, descriptors = session.share()
+        command = LoadInterpreted(
+            starts=starts,
+            candidate=trial.candidate,
+            workload=session.task.workload,
+            init=session.original.init_source(),
+            arch=session.task.target.arch,
+            files=descriptors,
+        )
+        process.ask(command)
+        at_full_size = "full shapes"
+        if trial.task.workload != session.task.workload:
+            full = Examine(workload=trial.task.workload, init=session.original.init_source(full=True))
+            at_full_size = f"{session.original.reduction}; {process.ask(full).words}"
+        self._on = self.verified_on = f"Triton's interpreter on {at_full_size}"
+
+    def skips(self, distribution: str) -> str:
+        """See `LoadedCandidate.skips`: a slow kernel is judged by the cases for which there is time."""
+        spent_s = self.process.child.cpu_ns / 1e9
+        if spent_s <= ENOUGH_S:
+            return ""
+        left_out = len(self.trial.found.skipped) + 1
+        self.verified_on = f"{self._on}; for lack of time without {left_out} cases"
+        return f"left out, since an interpreter took {spent_s:.0f} s for those before"
+
+    def decoration(self) -> str:
+        """Why its kernels are there for show alone: without them the result is right too, or they are given it. Else empty.
+
+        What a launch is given counts only if it is right in every case: an input may be the result in one.
+
+        Raises:
+            OutcomeReached: it launches kernels at its task's shapes alone, and something else serves the reduced ones.
+        """
+        trial = self.trial
+        cases = trial.session.cases if self.facts.kernels else ()
+        ways = {
+            "result": "without its own kernels the result is right too",
+            "given": "its kernels are given the result",
+        }
+        for case in cases:
+            trial.session.present(case)
+            ran = self._without_kernels(case)
+            if ran and not ran.launches and trial.session.task.workload != trial.task.workload:
+                trial.found.elsewhere = "full"
+                raise OutcomeReached(Compiled(build=self.facts, why=NOT_AT_THESE.format(_shapes(trial.session))))
+            if any(expected.draws > 1 for expected in case.expected):
+                return ""
+            found = self._right_without(case, ran) if ran else frozenset()
+            ways = {way: words for way, words in ways.items() if way in found}
+            if not ways or "result" in ways:
+                break
+        words = next(iter(ways.values()), "") if cases else ""
+        return f"{words}: something else does the work" if words else ""
+
+    def _without_kernels(self, case: Case) -> Ran | None:
+        """A call in which no kernel runs; None where it fails then."""
+        try:
+            return self.process.ask(Run(calls=[case.offsets], variant=WITHOUT_KERNELS))
+        except ChildRaisedError:
+            return None
+
+    def _right_without(self, case: Case, ran: Ran) -> frozenset[str]:
+        """What is right although no kernel ran: the `result`, or what launches were `given`."""
+        results, given = (*ran.results, (), ())[:2]
+        wanted = list(zip(self.trial.session.task.workload.outputs, case.expected, strict=True))
+
+        def right(found: Found, spec: TensorSpec, expected: Expectation) -> bool:
+            if (found.dtype, found.numel) != (spec.dtype, spec.numel):
+                return False
+            return expected.judge([self.process.read(found).view(spec.shape)])[1] is None
+
+        if len(results) == len(wanted) and all(right(one, *of) for one, of in zip(results, wanted, strict=True)):
+            return frozenset({"result"})
+        return frozenset({"given"} if all(any(right(one, *of) for one in given) for of in wanted) else ())
 
 
 def _cross_compiled(trial: Trial, host: Host) -> BuildFacts:
@@ -146,7 +309,7 @@ def _cross_compiled(trial: Trial, host: Host) -> BuildFacts:
         if isinstance(made, Program) and (over := limits.of_program(allowed, made)) is not None:
             raise OutcomeReached(over)
     assert made.facts is not None
-    trial.facts = made.facts
+    trial.found.facts = made.facts
     over = limits.of_facts(allowed, trial.candidate, made.facts, builder.OWN_HOST)
     if over is not None:
         raise OutcomeReached(over)
@@ -157,54 +320,6 @@ def _cross_compiled(trial: Trial, host: Host) -> BuildFacts:
     return made.facts
 
 
-def _decoration(trial: Trial, child: CandidateProcess, facts: BuildFacts) -> str:
-    """Why its kernels are there for show alone: without them the result is right too, or they are given it. Else empty.
-
-    What a launch is given counts only if it is right in every case: an input may be the result in one.
-
-    Raises:
-        OutcomeReached: it launches kernels at its task's shapes alone, and something else serves the reduced ones.
-    """
-    cases = trial.session.cases if facts.kernels else ()
-    ways = {"result": "without its own kernels the result is right too", "given": "its kernels are given the result"}
-    for case in cases:
-        trial.session.present(case)
-        ran = _without_kernels(child, case)
-        if ran and not ran.launches and trial.session.task.workload != trial.task.workload:
-            raise OutcomeReached(Compiled(build=facts, why=NOT_AT_THESE.format(trial.session.original.reduction)))
-        if any(expected.draws > 1 for expected in case.expected):
-            return ""
-        found = _right_without(trial, child, case, ran) if ran else frozenset()
-        ways = {way: told for way, told in ways.items() if way in found}
-        if not ways or "result" in ways:
-            break
-    told = next(iter(ways.values()), "") if cases else ""
-    return f"{told}: something else does the work" if told else ""
-
-
-def _without_kernels(child: CandidateProcess, case: Case) -> Ran | None:
-    """A call in which no kernel runs; None where it fails then."""
-    try:
-        return child.ask(Run(calls=[case.offsets], variant=WITHOUT_KERNELS))
-    except ChildRaisedError:
-        return None
-
-
-def _right_without(trial: Trial, child: CandidateProcess, case: Case, ran: Ran) -> frozenset[str]:
-    """What is right although no kernel ran: the `result`, or what launches were `given`."""
-    results, given = (*ran.results, (), ())[:2]
-    wanted = list(zip(trial.session.task.workload.outputs, case.expected, strict=True))
-    if len(results) == len(wanted) and all(_right(child, one, *of) for one, of in zip(results, wanted, strict=True)):
-        return frozenset({"result"})
-    return frozenset({"given"} if all(any(_right(child, one, *of) for one in given) for of in wanted) else ())
-
-
-def _right(child: CandidateProcess, found: Found, spec: TensorSpec, expected: Expectation) -> bool:
-    if (found.dtype, found.numel) != (spec.dtype, spec.numel):
-        return False
-    return expected.judge([child.read(found).view(spec.shape)])[1] is None
-
-
 def _fault(trial: Trial, raised: ChildRaisedError, facts: BuildFacts) -> Evaluation:
     kind = raised.name.removeprefix("fault ")
     if kind == "unsupported":
@@ -212,7 +327,7 @@ def _fault(trial: Trial, raised: ChildRaisedError, facts: BuildFacts) -> Evaluat
         return Compiled(build=facts.model_copy(update={"warnings": told}), why=f"it {told.strip().splitlines()[-1]}")
     if kind == "build":
         return BuildFailed(log=raised.log)
-    return Crashed(stage=trial.stage, reason=kind.replace("_", " "), log=raised.log)
+    return Crashed(stage=trial.found.stage, reason=gist(raised.log) or kind.replace("_", " "), log=raised.log)
 
 
 def unseen(task: Task, candidate: Candidate, build: BuildFacts | None) -> Profile:

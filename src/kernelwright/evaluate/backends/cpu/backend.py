@@ -4,25 +4,23 @@ import os
 import platform
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from kernelwright.errors import RefereeError
-from kernelwright.evaluate.backends.backend import CloseOldest, Loaded, Prepared, Reference
+from kernelwright.evaluate.backends.backend import BuiltCandidate, CloseOldest
 from kernelwright.evaluate.backends.cpu.clock import CpuClock, levels
+from kernelwright.evaluate.backends.cpu.loading import load_library, load_module
 from kernelwright.evaluate.backends.cpu.memory import HostMemory
-from kernelwright.evaluate.backends.cpu.module import eager_again, loaded_module
-from kernelwright.evaluate.backends.cpu.process import CppCandidateProcess, Loading
-from kernelwright.evaluate.backends.host import Host
-from kernelwright.evaluate.backends.instruments import Instruments
-from kernelwright.evaluate.backends.parents import parent_of
-from kernelwright.evaluate.backends.profiles import FAILURES, read_gbps, told
-from kernelwright.evaluate.backends.reference import LIMIT_S, reference_jail
-from kernelwright.evaluate.languages.artifact import Library
+from kernelwright.evaluate.backends.cpu.process import HostReference
+from kernelwright.evaluate.backends.host import FAILURES, LIMIT_S, Host, read_gbps, reference_jail, told
+from kernelwright.evaluate.backends.table import parent_of
+from kernelwright.evaluate.languages.builder import Library
 from kernelwright.evaluate.languages.cpp.build import assembly
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.profile.assembly import innermost_loops
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
+from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
+from kernelwright.evaluate.sandbox.process import USUAL, ProcessOptions
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session.cases import OriginalTask
 from kernelwright.evaluate.session.session import Session
@@ -33,16 +31,8 @@ from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Ceilings, LoopProfile, Profile, compiled
 from kernelwright.records.run import Device
+from kernelwright.records.task import TaskSource
 
-WITHOUT = Instruments(
-    absent={
-        "ablation": "a C++ candidate is one function: it has no launches to leave out",
-        "own_share": "a C++ candidate runs on no device of its own",
-        "memcheck": "compute-sanitizer looks at GPUs",
-        "racecheck": "compute-sanitizer looks at GPUs",
-    }
-)
-WITHOUT_LAUNCHES = Instruments(absent=dict.fromkeys(WITHOUT.absent, "it runs on no device of its own"))
 NO_PROFILER = "target cpu has no device profiler: the compiler's facts and the clock are all there is"
 
 
@@ -85,30 +75,26 @@ class CpuBackend:
         """See `Backend.versions`: a GPU's driver does not change what a CPU measures."""
         return {}
 
-    def reference(self, policy: Policy) -> Reference:
+    def reference(self, source: TaskSource, policy: Policy, close_oldest: CloseOldest) -> ComputeProcess:
         """See `Backend.reference`."""
-        process = reference_process(self.host, policy)
+        return host_reference(self.host, policy)
 
-        def opened(original: OriginalTask, close_oldest: CloseOldest) -> Session:
-            with ExitStack() as held:
-                memory = HostMemory(original.task, process, policy)
-                held.callback(memory.close)
-                session = Session(original, original.task, process, policy, memory)
-                held.pop_all()
-            return session
-
-        return Reference(process, opened)
+    def session(
+        self, original: OriginalTask, reference: ComputeProcess, policy: Policy, close_oldest: CloseOldest
+    ) -> Session:
+        """See `Backend.session`."""
+        return Session(original, original.task, reference, policy, HostMemory(original.task, reference, policy))
 
     def activate(self, session: Session) -> None:
         """Sessions do not get in each other's way."""
 
     @contextmanager
-    def prepared(self, trial: Trial) -> Iterator[Prepared]:
+    def prepared(self, trial: Trial) -> Iterator[BuiltCandidate]:
         """See `Backend.prepared`: a compiler beside somebody's clock would be heard."""
         with self.host.device_lock.shared():
             if BUILDERS[trial.candidate.language].MODULE:
                 trial.candidate = next(trial.candidate.points())
-                yield Prepared(None, lambda: loaded_module(trial, self.host, lambda: WITHOUT_LAUNCHES))
+                yield BuiltCandidate(None, lambda: load_module(trial, self.host))
                 return
             with trial.timed("compile"):
                 library = BUILDERS[trial.candidate.language].build(trial.order(self.host.warm))
@@ -118,26 +104,11 @@ class CpuBackend:
                 raise RefereeError(
                     f"{trial.candidate.language} builds no shared object, which is what a CPU's process loads"
                 )
-            trial.facts = library.facts
+            trial.found.facts = library.facts
             try:
-                yield Prepared(library.facts, lambda: self._loaded(trial, library))
+                yield BuiltCandidate(library.facts, lambda: load_library(trial, self.host, library))
             finally:
                 library.close()
-
-    @contextmanager
-    def _loaded(self, trial: Trial, library: Library) -> Iterator[Loaded]:
-        with trial.timed("load"):
-            process = self._process(trial, library)
-        try:
-            yield Loaded(
-                process,
-                library.facts,
-                again=lambda case: self._process(trial, library, private=True),
-                eager_again=lambda: eager_again(trial, self.host),
-                instruments=lambda: WITHOUT,
-            )
-        finally:
-            process.close()
 
     def profile(self, trial: Trial, build: BuildFacts | None) -> Profile:
         """See `Backend.profile`."""
@@ -164,34 +135,10 @@ class CpuBackend:
     def close(self) -> None:
         """The host is everybody's who works on this CPU."""
 
-    def _process(self, trial: Trial, library: Library, private: bool = False) -> CppCandidateProcess:
-        """The candidate in a new process; `private`: with inputs that may be written to.
 
-        Raises:
-            OutcomeReached: this host cannot confine it as strictly as the policy wants.
-            as `CandidateProcess.ask`.
-        """
-        session, disabled = trial.session, trial.policy.disabled
-        child = self.host.warm.spawn("cpp", trial.jail())
-        process = CppCandidateProcess(child, trial.policy.run_limit_s, session.task.workload.outputs)
-        process.freeze = "freeze" not in disabled
-        process.serials = "honest_reply" not in disabled
-        process.own_memory = "own_memory" not in disabled
-        how = Loading(trial.candidate.entry, self.host.device.cores, trial.candidate.workspace_bytes, private)
-        try:
-            if child.denied and trial.policy.isolation == "strict":
-                reason = f"the host denies {', '.join(child.denied)}, and isolation is strict"
-                raise OutcomeReached(Refused(reason=reason))
-            process.load(session.share(), library.descriptor, how)
-        except BaseException:
-            process.close()
-            raise
-        return process
-
-
-def reference_process(host: Host, policy: Policy) -> CandidateProcess:
+def host_reference(host: Host, policy: Policy, options: ProcessOptions = USUAL) -> HostReference:
     """A reference that computes on this machine's cores."""
-    return CandidateProcess(host.warm.spawn("reference", reference_jail(policy.memory_bytes * 2)), LIMIT_S)
+    return HostReference(host.warm.spawn("reference", reference_jail(policy.memory_bytes * 2)), LIMIT_S, options)
 
 
 def _cpu_name() -> str:

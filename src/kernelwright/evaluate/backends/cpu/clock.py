@@ -15,10 +15,9 @@ from pathlib import Path
 import torch
 
 from kernelwright.errors import RefereeError
-from kernelwright.evaluate.backends.cpu.process import CppCandidateProcess, Loading
+from kernelwright.evaluate.backends.cpu.process import LibraryProcess, Loading
 from kernelwright.evaluate.backends.host import Host, hash_block
-from kernelwright.evaluate.languages.artifact import Library
-from kernelwright.evaluate.languages.builder import Order
+from kernelwright.evaluate.languages.builder import Library, Order
 from kernelwright.evaluate.languages.cpp import build as cpp
 from kernelwright.evaluate.sandbox.arena import Arena
 from kernelwright.evaluate.sandbox.jail import Jail
@@ -159,7 +158,7 @@ class CpuClock:
         arena = Arena([level.probe_bytes])
         torch.frombuffer(arena.memory(0), dtype=torch.float32).fill_(1.0)
         output = TensorSpec(name="out", shape=(), dtype="float32")
-        process = CppCandidateProcess(self._host.warm.spawn("cpp", Jail(directory="/")), 30.0, [output])
+        process = LibraryProcess(self._host.warm.spawn("cpp", Jail(directory="/")), 30.0, [output])
         try:
             how = Loading(candidate.entry, self._host.device.cores)
             process.load((arena.layout(), [arena.descriptor]), library.descriptor, how)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernelwright.evaluate.backends import look
-from kernelwright.records.check import Check
+from kernelwright.records.run import Check
 
 PROGRAM = """\
 #include <omp.h>

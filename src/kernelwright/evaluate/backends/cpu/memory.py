@@ -7,13 +7,12 @@ import torch
 
 from kernelwright.evaluate.backends.cpu.process import most_calls
 from kernelwright.evaluate.sandbox.arena import Arena
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
+from kernelwright.evaluate.sandbox.compute_process import MOST_CALLS, ComputeProcess
 from kernelwright.evaluate.sandbox.messages.calls import DescribeState, Draw, MapArena
+from kernelwright.evaluate.sandbox.process import ChildRaisedError
 from kernelwright.evaluate.session.cases import Case
-from kernelwright.evaluate.session.layout import Layout
-from kernelwright.evaluate.session.memory import Fill, Shared
-from kernelwright.evaluate.session.session import admitted_regimes
-from kernelwright.evaluate.timing.clock import MOST_CALLS
+from kernelwright.evaluate.session.memory import Fill, Layout, Shared
+from kernelwright.evaluate.session.session import admitted_distributions
 from kernelwright.evaluate.verify.distributions import InputDistribution
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Task
@@ -32,13 +31,13 @@ class HostMemory:
     holds, sliced, placed = True, False, ""
     weaker: tuple[str, ...] = ()
 
-    def __init__(self, task: Task, reference: CandidateProcess, policy: Policy) -> None:
+    def __init__(self, task: Task, reference: ComputeProcess, policy: Policy) -> None:
         self._task, self._reference = task, reference
         self._inputs, self._parameters = task.workload.tensors, task.workload.parameters
         self.layout = _layout(task, policy)
         layout = self.layout
         sizes = [*map(layout.input_bytes, self._inputs), *map(layout.parameter_bytes, self._parameters)]
-        self.arena = Arena(sizes, writable="read_only_inputs" in policy.disabled)
+        self.arena = Arena(sizes, writable=not policy.defences.read_only_inputs)
         starts, descriptors = self.share()
         reference.ask(MapArena(starts=starts, files=descriptors))
 
@@ -75,10 +74,10 @@ class HostMemory:
         for i, (spec, result) in enumerate(zip(self._parameters, found, strict=True)):
             self.window(len(self._inputs) + i, 0, spec).copy_(self._reference.read(result))
 
-    def place_regime(
+    def place_distribution(
         self, fill: Fill, slot: int, distribution: InputDistribution, drawn: Sequence[torch.Tensor]
     ) -> list[int]:
-        """See `Memory.place_regime`."""
+        """See `Memory.place_distribution`."""
         return fill.fill(distribution, [self.layout.distribution(s, slot) for s in self._inputs], drawn)
 
     def present(self, fill: Fill, case: Case) -> None:
@@ -110,7 +109,7 @@ class HostMemory:
 
 def _layout(task: Task, policy: Policy) -> Layout:
     """Where memory is short, draws give way to the last spare place."""
-    inputs, count = task.workload.tensors, len(admitted_regimes(task, policy))
+    inputs, count = task.workload.tensors, len(admitted_distributions(task, policy))
     one = max(1, sum(t.nbytes for t in inputs))
     affordable = MOST_BYTES // one - count
     both = max(1, sum(t.nbytes for t in (*inputs, *task.workload.parameters)))

@@ -3,28 +3,28 @@
 import gc
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 
 import torch
 
 from kernelwright.errors import MachineError, RefereeError
-from kernelwright.evaluate.backends.backend import CloseOldest, Prepared, Reference
+from kernelwright.evaluate.backends.backend import BuiltCandidate, CloseOldest
 from kernelwright.evaluate.backends.cuda.clock import CudaClock
 from kernelwright.evaluate.backends.cuda.footprint import BESIDE, EAGER_TIMES
-from kernelwright.evaluate.backends.cuda.loading import loaded_model, loaded_plan
+from kernelwright.evaluate.backends.cuda.loading import load_model, load_plan
 from kernelwright.evaluate.backends.cuda.machine import CudaMachine
 from kernelwright.evaluate.backends.cuda.memory import DeviceMemory, rest
 from kernelwright.evaluate.backends.cuda.preparation import built
-from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess
-from kernelwright.evaluate.backends.cuda.profile_request import request_of
-from kernelwright.evaluate.backends.cuda.profiling import Profiler
+from kernelwright.evaluate.backends.cuda.process import DeviceReference
+from kernelwright.evaluate.backends.cuda.profiling import Profiler, request_of
 from kernelwright.evaluate.backends.cuda.versions import driver_versions, toolkit_versions
-from kernelwright.evaluate.backends.host import Host, common_versions
-from kernelwright.evaluate.backends.parents import parent_of
-from kernelwright.evaluate.backends.reference import LIMIT_S, reference_jail
-from kernelwright.evaluate.languages.artifact import Library, Program
+from kernelwright.evaluate.backends.host import LIMIT_S, Host, common_versions, reference_jail
+from kernelwright.evaluate.backends.table import parent_of
+from kernelwright.evaluate.languages.builder import Library, Program
+from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
 from kernelwright.evaluate.sandbox.messages.tasks import EstimateTask
+from kernelwright.evaluate.sandbox.process import ProcessOptions
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session.cases import OriginalTask
 from kernelwright.evaluate.session.session import Session
@@ -34,6 +34,7 @@ from kernelwright.records.measure import BuildFacts
 from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Device
+from kernelwright.records.task import TaskSource
 
 REFERENCE_BYTES = 1 << 40
 """The CUDA driver reserves address space for all of the memory that it could ever see."""
@@ -74,27 +75,31 @@ class CudaBackend:
         """See `Backend.versions`."""
         return {**toolkit_versions(), **driver_versions()}
 
-    def reference(self, policy: Policy) -> Reference:
+    def reference(self, source: TaskSource, policy: Policy, close_oldest: CloseOldest) -> DeviceReference:
         """See `Backend.reference`."""
-        process = CudaCandidateProcess(self.host.warm.spawn("reference_cuda", reference_jail(REFERENCE_BYTES)), LIMIT_S)
-        process.is_reference = True
-
-        def opened(original: OriginalTask, close_oldest: CloseOldest) -> Session:
-            with ExitStack() as held:
-                memory = DeviceMemory(original, process, policy, lambda nbytes: self._make_room(nbytes, close_oldest))
-                # Nobody else knows of it.
-                held.callback(memory.close)
-                session = Session(original, original.task, process, policy, memory)
-                held.pop_all()
-            return session
-
-        def make_room(source: str, close_oldest: CloseOldest) -> None:
-            total = torch.cuda.mem_get_info()[1]
-            process.relieve = partial(self._make_room, total, close_oldest)
-            eager = process.ask(EstimateTask(source=source)).nbytes
+        total = torch.cuda.mem_get_info()[1]
+        lock = self.host.device_lock
+        options = ProcessOptions(
+            runs_reference=True,
+            relieve=partial(self._make_room, total, close_oldest),
+            aside=lock.aside if source.serial else nullcontext,
+        )
+        child = self.host.warm.spawn("reference_cuda", reference_jail(REFERENCE_BYTES))
+        process = DeviceReference(child, LIMIT_S, options)
+        try:
+            eager = process.ask(EstimateTask(source=source.source)).nbytes
             self._make_room(min(total, EAGER_TIMES * eager + BESIDE) if eager else total // 2, close_oldest)
+        except BaseException:
+            process.close()
+            raise
+        return process
 
-        return Reference(process, opened, make_room)
+    def session(
+        self, original: OriginalTask, reference: ComputeProcess, policy: Policy, close_oldest: CloseOldest
+    ) -> Session:
+        """See `Backend.session`."""
+        memory = DeviceMemory(original, reference, policy, lambda nbytes: self._make_room(nbytes, close_oldest))
+        return Session(original, original.task, reference, policy, memory)
 
     def activate(self, session: Session) -> None:
         """It is this task's turn: the reference of the one before keeps no memory for a next call."""
@@ -105,15 +110,15 @@ class CudaBackend:
                 rest(before.reference)
 
     @contextmanager
-    def prepared(self, trial: Trial) -> Iterator[Prepared]:
+    def prepared(self, trial: Trial) -> Iterator[BuiltCandidate]:
         """See `Backend.prepared`: goes on beside other candidates' clocks."""
         made = built(trial, self.machine)
-        trial.facts = made.facts
+        trial.found.facts = made.facts
         if isinstance(made, Program):
-            yield Prepared(made.facts, lambda: loaded_plan(trial, self.machine, made), own_host=False)
+            yield BuiltCandidate(made.facts, lambda: load_plan(trial, self.machine, made), own_host=False)
             return
         try:
-            yield Prepared(made.facts, lambda: loaded_model(trial, self.machine, made))
+            yield BuiltCandidate(made.facts, lambda: load_model(trial, self.machine, made))
         finally:
             if isinstance(made, Library):
                 made.close()

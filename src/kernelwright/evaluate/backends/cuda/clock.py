@@ -11,10 +11,10 @@ import torch
 from cuda.bindings import driver
 
 from kernelwright.evaluate.backends.cuda.machine import GPU_JAIL
-from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess
+from kernelwright.evaluate.backends.cuda.process import ModelProcess
 from kernelwright.evaluate.backends.host import Host, hash_block
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena, check
-from kernelwright.evaluate.sandbox.messages.calls import LoadModel
+from kernelwright.evaluate.sandbox.messages.candidates import LoadModel
 from kernelwright.evaluate.timing import conditions
 from kernelwright.evaluate.timing.clock import DEVICE
 from kernelwright.evaluate.timing.conditions import Watch
@@ -131,13 +131,13 @@ class CudaClock:
         arena = CudaArena([spec.nbytes])
         arena.tensor(0, 0, spec).fill_(1.0)
         torch.cuda.synchronize()
-        process = CudaCandidateProcess(self._host.warm.spawn("cuda", GPU_JAIL), 60.0)
+        process = ModelProcess(self._host.warm.spawn("cuda", GPU_JAIL), 60.0)
         try:
             outbox = process.open_outbox(1 << 20)
             workload = Workload(inputs=(spec,), parameters=(), outputs=(out,))
             command = LoadModel(
                 sizes=arena.layout(),
-                outbox=process.outbox_bytes,
+                outbox=process.outbox.nbytes,
                 candidate=yardstick(),
                 workload=workload,
                 init="",

@@ -1,12 +1,14 @@
-"""What the doctor looks at for NVIDIA's GPUs: Triton, the driver, its bindings, hardware counters."""
+"""What the doctor looks at for NVIDIA's GPUs: Triton, NVRTC, the driver, its bindings, hardware counters."""
 
 import shutil
 import sys
 from pathlib import Path
 
+from kernelwright.evaluate import toolkit
 from kernelwright.evaluate.backends import look
 from kernelwright.evaluate.profile import ncu, ncu_output
-from kernelwright.records.check import Check
+from kernelwright.evaluate.sandbox.messages.entrypoints import MODULES
+from kernelwright.records.run import Check
 
 
 def checks() -> list[Check]:
@@ -14,7 +16,17 @@ def checks() -> list[Check]:
     gpu = _gpu()
     here = gpu.status == "ok"
     bindings = [look.package("cuda.bindings"), _counters()] if here else []
-    return [look.package("triton", "missing" if here else "lost"), gpu, *bindings]
+    return [look.package("triton", "missing" if here else "lost"), _nvrtc(), gpu, *bindings]
+
+
+def _nvrtc() -> Check:
+    """What compiles CUDA C++ with a launch plan, here or for a GPU that is not here. nvcc does not bring its bindings."""
+    code = f"import sys; from {MODULES['nvrtc']} import Compilation; print(Compilation(sys.argv[1] or None).version)"
+    done = look.run([sys.executable, "-c", code, toolkit.nvrtc_library() or ""])
+    if done is not None and not done.returncode:
+        return Check(name="nvrtc", status="ok", detail=done.stdout.strip())
+    told = "not found, or not its bindings for Python: a `.cu` kernel cannot be compiled, for no target"
+    return Check(name="nvrtc", status="lost", detail=told, fix=f"For CUDA C++: {toolkit.FIX}.")
 
 
 def _counters() -> Check:

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kernelwright.errors import TaskError
-from kernelwright.evaluate.timing.clock import DEVICE, MOST_CALLS
+from kernelwright.evaluate.sandbox.compute_process import MOST_CALLS
+from kernelwright.evaluate.timing.clock import DEVICE
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 

@@ -12,16 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
-from kernelwright.evaluate.backends.cuda.process import PlanCandidateProcess
+from kernelwright.evaluate.backends.cuda.process import PlanProcess
 from kernelwright.evaluate.backends.cuda.profiling import PACKAGE, importing
-from kernelwright.evaluate.backends.instruments import Instruments, NotRunError, Offsets, Sanitized
-from kernelwright.evaluate.entrypoints.sanitized import DONE, JOB
-from kernelwright.evaluate.languages.artifact import Program
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
+from kernelwright.evaluate.entrypoints.tools.sanitized import DONE, JOB
+from kernelwright.evaluate.languages.builder import Program
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import Execute, ModelJob, PlanJob, SanitizerJob
+from kernelwright.evaluate.sandbox.process import ChildRaisedError, Process
 from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.evaluate.session.loaded import Instruments, NotRunError, Offsets, Sanitized
 from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.launch import LaunchPlan
 
@@ -81,7 +81,7 @@ def sanitize(warm: Warm, jail: Jail, tool: str, program: Sequence[str], files: M
     if path is None:
         raise NotRunError("compute-sanitizer is not installed")
     argv = [path, "--tool", tool, *OPTIONS, *OWN_OPTIONS.get(tool, ()), *program]
-    child = CandidateProcess(warm.spawn("tool", jail), LIMIT_S)
+    child = Process(warm.spawn("tool", jail), LIMIT_S)
     try:
         executed = child.ask(Execute(argv=argv, texts=files))
     except (ChildGoneError, ChildSlowError, ChildRaisedError) as error:
@@ -96,7 +96,7 @@ def _last_line(text: str) -> str:
     return lines[-1][:200] if lines else "no output"
 
 
-PROGRAM = (sys.executable, "-m", "kernelwright.evaluate.entrypoints.sanitized")
+PROGRAM = (sys.executable, "-m", "kernelwright.evaluate.entrypoints.tools.sanitized")
 MOST_BYTES = 2 << 30
 """Of inputs and outputs: under compute-sanitizer a kernel is up to a hundred times as slow."""
 
@@ -104,7 +104,7 @@ MOST_BYTES = 2 << 30
 class PlanAblation:
     """A plan of the launcher's, some of whose launches are skipped."""
 
-    def __init__(self, process: PlanCandidateProcess, plan: LaunchPlan) -> None:
+    def __init__(self, process: PlanProcess, plan: LaunchPlan) -> None:
         self._process, self._plan = process, plan
 
     def launches(self) -> Sequence[str]:
@@ -113,18 +113,15 @@ class PlanAblation:
 
     def without(self, launches: Sequence[int], offsets: Offsets) -> list[torch.Tensor]:
         """See `Ablatable.without`; a checked call poisons its results beforehand."""
-        self._process.left_out = tuple(launches)
-        try:
+        with self._process.without(launches):
             (results,) = self._process.run([offsets], checked=True).results
             return [self._process.read(found).clone() for found in results]
-        finally:
-            self._process.left_out = ()
 
 
 def of_a_plan(
     trial: Trial,
     warm: Warm,
-    process: PlanCandidateProcess,
+    process: PlanProcess,
     program: Program,
     label: str | None,
     run_source: Callable[[], str] | None,

@@ -6,37 +6,34 @@ events are bounded by the clock outside.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import partial
+from contextlib import closing, contextmanager
 
 import torch
 
 from kernelwright.errors import RefereeError
-from kernelwright.evaluate.backends.backend import BESIDE_EAGER, Loaded
+from kernelwright.evaluate.backends.backend import FirstCall
 from kernelwright.evaluate.backends.cuda.footprint import MARGIN, guarded_bytes
 from kernelwright.evaluate.backends.cuda.instruments import of_a_model, of_a_plan
 from kernelwright.evaluate.backends.cuda.machine import CudaMachine
-from kernelwright.evaluate.backends.cuda.memory import limit_s, rest
-from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess, PlanCandidateProcess
-from kernelwright.evaluate.backends.first_call import FirstCall
-from kernelwright.evaluate.languages.artifact import Dynamic, Library, Program
+from kernelwright.evaluate.backends.cuda.memory import rest, run_limit_s
+from kernelwright.evaluate.backends.cuda.process import ModelProcess, PlanProcess
+from kernelwright.evaluate.languages.builder import Dynamic, Library, Program
 from kernelwright.evaluate.languages.cuda.compilers import architecture
 from kernelwright.evaluate.languages.table import BUILDERS
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, DeviceFullError, Ran
 from kernelwright.evaluate.sandbox.child import Child, ChildUnreadyError
-from kernelwright.evaluate.sandbox.messages.calls import (
-    ExtensionBuild,
-    LoadModel,
-    ModelLoaded,
-    TellLibraryShare,
-    TellPrecision,
-)
+from kernelwright.evaluate.sandbox.compute_process import TimedRun
+from kernelwright.evaluate.sandbox.messages.calls import TellPrecision
+from kernelwright.evaluate.sandbox.messages.candidates import ExtensionBuild, LoadModel, TellLibraryShare
+from kernelwright.evaluate.sandbox.process import ChildRaisedError, DeviceFullError
 from kernelwright.evaluate.session.binding import bound
 from kernelwright.evaluate.session.cases import Case
-from kernelwright.evaluate.session.mutation import named
-from kernelwright.evaluate.session.trial import Trial, verify_case
+from kernelwright.evaluate.session.loaded import BESIDE_EAGER, Instruments, LoadedCandidate, Offsets, Respawn
+from kernelwright.evaluate.session.trial import Trial
+from kernelwright.evaluate.session.verification import naming_written_inputs, verify_case
 from kernelwright.evaluate.verify.distributions import UNALIGNED
+from kernelwright.records.evaluation import Binding
 from kernelwright.records.measure import BuildFacts
+from kernelwright.records.numerics import Flags
 
 FIRST = FirstCall(
     "triton",
@@ -52,61 +49,259 @@ FIRST = FirstCall(
         }
     ),
 )
-ITSELF = Dynamic(reason="the task's own program")
+NOT_RUN_YET = BuildFacts(compiler="triton", seconds=0.0)
+
+
+class LoadedPlan(LoadedCandidate):
+    """Tier one: the launcher with its program. What is optional makes no other task give way."""
+
+    process: PlanProcess
+    respawns = frozenset[Respawn]({"private", "again"})
+
+    def __init__(self, trial: Trial, machine: CudaMachine, program: Program, optional: bool = False) -> None:
+        """Begin its process, and load nothing yet.
+
+        No kernel runs until it has loaded, and the driver makes contexts one by one. Among a dozen workers that takes several
+        seconds, which say nothing of the kernel: its own limit holds afterwards.
+        """
+        self.trial, self.program, self.facts, self._machine = trial, program, program.facts, machine
+        self.skipped = {UNALIGNED.name: program.aligned_only} if program.aligned_only else {}
+        options = trial.process_options(relieve=None if optional else _relief(trial))
+        outputs = trial.session.task.workload.outputs
+        child = _ready_child(machine, "launcher")
+        self.process = PlanProcess(child, trial.policy.run_limit_s, outputs, options, trial.policy.defences)
+
+    def load(self, private: bool = False) -> None:
+        """Load the program, with inputs that it may write to if they are private.
+
+        Raises:
+            as `ComputeProcess.ask`.
+        """
+        session = self.trial.session
+        if private:
+            self.process.load(self.program, session.share(), len(session.inputs), session.tensors)
+        else:
+            self.process.load(self.program, session.share(), len(session.inputs), box=box(self.trial))
+        self.process.limit(run_limit_s(session))
+
+    def choose(self) -> None:
+        """Find the fastest of its plans."""
+        if len(self.program.plans) == 1:
+            return
+        offsets = self.trial.session.present(self.trial.session.cases[0]).offsets
+        with self._machine.host.device_lock:  # they are timed
+            index = self.process.choose(offsets)
+        self.facts = self.program.facts.model_copy(update={"chosen": self.program.plans[index].label})
+
+    @contextmanager
+    def respawn(self, kind: Respawn, case: Case | None = None) -> Iterator[LoadedCandidate]:
+        """See `LoadedCandidate.respawn`."""
+        if kind == "again":
+            own, machine = self.trial.once_more(BESIDE_EAGER), self._machine
+            with _settling(machine), load_plan(own, machine, self.program, optional=True) as again:
+                yield again
+            return
+        other = LoadedPlan(self.trial, self._machine, self.program)
+        with closing(other.process):
+            other.load(private=True)
+            yield other
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """See `LoadedCandidate.timed`."""
+        self._machine.settle()
+        yield
+
+    def instruments(self) -> Instruments:
+        """See `LoadedCandidate.instruments`."""
+        trial, machine = self.trial, self._machine
+        has_source = BUILDERS[trial.candidate.language].MODULE
+        run_source = (lambda: _run_source(trial, machine)) if has_source else None
+        return of_a_plan(trial, machine.warm, self.process, self.program, self.facts.chosen, run_source)
+
+
+class LoadedModel(LoadedCandidate):
+    """Tier two: the candidate's own host code, with a library where it was compiled."""
+
+    process: ModelProcess
+    respawns = frozenset[Respawn]({"private", "again", "eager"})
+    guarded = False
+    parameters_in_call = False
+
+    def __init__(self, trial: Trial, machine: CudaMachine, made: Library | Dynamic, optional: bool = False) -> None:
+        """Begin its process, and load nothing yet. What is optional makes no other task give way."""
+        self.trial, self.made, self.facts, self._machine = trial, made, made.facts or NOT_RUN_YET, machine
+        options = trial.process_options(relieve=None if optional else _relief(trial))
+        self.process = ModelProcess(self._child(), trial.policy.run_limit_s, options, trial.policy.defences)
+
+    def load(self, private: bool = False) -> Binding:
+        """Have it import the candidate, with inputs that it may write to if they are private.
+
+        Raises:
+            as `ComputeProcess.ask`.
+        """
+        trial, session, process = self.trial, self.trial.session, self.process
+        copies = sum(t.nbytes + 4096 for t in session.tensors) if private else 0
+        outbox = process.open_outbox(max(box(trial), copies))
+        sizes, descriptors = session.share()
+        extension = None
+        if BUILDERS[trial.candidate.language].EXTENSION:
+            gencode = architecture(session.task.target.arch)
+            extension = ExtensionBuild(headers=str(self._machine.headers()), gencode=gencode)
+        built = (self.made.descriptor,) if isinstance(self.made, Library) else ()
+        command = LoadModel(
+            sizes=sizes,
+            outbox=process.outbox.nbytes,
+            candidate=trial.candidate,
+            workload=session.task.workload,
+            init=session.original.init_source(),
+            extension=extension,
+            private=private,
+            flags=session.task.numerics.flags,
+            constant=session.weights != "fresh",
+            files=(*descriptors, outbox, *built),
+        )
+        return process.ask(command, trial.policy.compile_limit_s).binding
+
+    def first_call(self) -> None:
+        """Make it, and note what it took.
+
+        Raises:
+            OutcomeReached: it fails.
+        """
+        case = self.trial.session.present(self.trial.session.cases[0])
+        self.give_parameters(case.offsets)
+
+        def compute() -> TimedRun:
+            with naming_written_inputs(self, case):
+                return self.process.run([case.offsets[: len(self.trial.session.inputs)]], checked=False)
+
+        with self.process.limited(_first_limit_s(self.trial)):
+            facts = FIRST.of(compute)
+        self.facts = self.made.facts or facts
+
+    @contextmanager
+    def respawn(self, kind: Respawn, case: Case | None = None) -> Iterator[LoadedCandidate]:
+        """See `LoadedCandidate.respawn`."""
+        if kind == "private":
+            other = LoadedModel(self.trial, self._machine, self.made)
+            with closing(other.process), other.process.limited(_first_limit_s(self.trial)):
+                other.load(private=True)
+                if case is not None:
+                    other.give_parameters(case.offsets)
+                yield other
+            return
+        own, made = self.trial.once_more(BESIDE_EAGER), self.made
+        if kind == "eager":
+            own, made = self.trial.of_eager("triton", BESIDE_EAGER), Dynamic(reason="the task's own program")
+        with _settling(self._machine), load_model(own, self._machine, made, optional=True) as again:
+            yield again
+
+    @property
+    def replayable(self) -> ModelProcess:
+        """See `LoadedCandidate.replayable`."""
+        return self.process
+
+    def give_parameters(self, offsets: Offsets) -> None:
+        """See `LoadedCandidate.give_parameters`."""
+        self.process.take_parameters(offsets[len(self.trial.session.inputs) :])
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """With the timed parameters, and with the clock that looks at other streams: what it costs, it costs both sides."""
+        session = self.trial.session
+        self.process.take_parameters(session.timed_parameters())
+        self._machine.settle()
+        with session.reference.watching(), self.process.watching():
+            yield
+
+    def instruments(self) -> Instruments:
+        """See `LoadedCandidate.instruments`."""
+        return of_a_model(self.trial, self._machine.warm, isinstance(self.made, Library))
+
+    def flags(self) -> Flags:
+        """See `LoadedCandidate.flags`."""
+        return self.process.ask(TellPrecision()).flags
+
+    def library_share(self) -> float | None:
+        """See `LoadedCandidate.library_share`."""
+        if not BUILDERS[self.trial.candidate.language].MODULE:
+            return None
+        case = self.trial.session.present(self.trial.session.cases[0])
+        self.give_parameters(case.offsets)
+        return self.process.ask(TellLibraryShare(call=case.offsets[: len(self.trial.session.inputs)])).share
+
+    def _child(self) -> Child:
+        machine, off = self._machine, self.trial.jail().off
+        if BUILDERS[self.trial.candidate.language].EXTENSION:
+            return machine.warm.spawn("cuda", machine.extension_jail(off))
+        if off or self.trial.policy.disabled:
+            return machine.warm.spawn("cuda", machine.host_jail(off))
+        return _ready_child(machine, "cuda")
 
 
 @contextmanager
-def loaded_plan(trial: Trial, machine: CudaMachine, program: Program, optional: bool = False) -> Iterator[Loaded]:
-    """Tier one. What is optional makes no other task give way.
+def load_plan(trial: Trial, machine: CudaMachine, program: Program, optional: bool = False) -> Iterator[LoadedPlan]:
+    """Tier one, ready to compute.
 
     Raises:
-        as `CandidateProcess.run`.
+        as `ComputeProcess.run`.
     """
-    session = trial.session
-    trial.tier = 1
+    trial.found.tier = 1
     with trial.timed("load"):
-        child = _ready_child(machine, "launcher")
-        process = _launcher(trial, child)
-        process.relieve = None if optional else process.relieve
-        process.off = trial.policy.disabled
+        loaded = LoadedPlan(trial, machine, program, optional)
     try:
         with trial.timed("load"):
-            process.load(program, session.share(), len(session.inputs), box=_box(trial))
-            process.limit_s = limit_s(session)
+            loaded.load()
         with trial.timed("verify"):
-            facts = _chosen(trial, machine, process, program)
-        yield Loaded(
-            process,
-            facts,
-            again=lambda case: _private_plan(trial, machine, program),
-            instruments=lambda: of_a_plan(trial, machine.warm, process, program, facts.chosen, _source(trial, machine)),
-            skipped={UNALIGNED.name: program.aligned_only} if program.aligned_only else {},
-            timed=lambda: _settled(machine),
-            anew=lambda: _in_turn(
-                trial.once_more(BESIDE_EAGER), machine, partial(loaded_plan, machine=machine, program=program)
-            ),
-        )
+            loaded.choose()
+        yield loaded
     finally:
-        process.leave()
-        machine.prewarmed("launcher").retire(child)
+        loaded.process.leave()
+        machine.prewarmed("launcher").retire(loaded.process.child)
 
 
-def _box(trial: Trial) -> int:
-    """Bytes of its outbox: an audit has two results kept at once, if the device has room for them."""
+@contextmanager
+def load_model(
+    trial: Trial, machine: CudaMachine, made: Library | Dynamic, optional: bool = False
+) -> Iterator[LoadedModel]:
+    """Tier two, with its first call made.
+
+    Raises:
+        OutcomeReached: its first call fails.
+        as `ComputeProcess.run`.
+    """
+    with trial.timed("load"):
+        loaded = LoadedModel(trial, machine, made, optional)
+    try:
+        with trial.timed("load"):
+            bound(trial, loaded.load())
+        with trial.timed("compile"):
+            # Untrusted code runs in this call as well, so that what ends it is a crash and no failed build.
+            trial.found.stage = "load"
+            loaded.first_call()
+        loaded.process.limit(run_limit_s(trial.session))
+        yield loaded
+    finally:
+        loaded.process.leave()
+        machine.prewarmed("cuda").retire(loaded.process.child)
+
+
+def box(trial: Trial) -> int:
+    """Bytes of a candidate's outbox: an audit has two results kept at once, if the device has room for them."""
     session = trial.session
     two = 2 * guarded_bytes(session.task.workload.outputs)
     room = trial.effort == "final" and two <= torch.cuda.mem_get_info()[0] - MARGIN
     return max(session.memory.box(), two if room else 0)
 
 
-def _launcher(trial: Trial, child: Child) -> PlanCandidateProcess:
-    """The launcher before it loads its program: no kernel runs meanwhile, and the driver makes contexts one by one.
-
-    Among a dozen workers that takes several seconds, which say nothing of the kernel: its own limit holds afterwards.
-    """
-    process = PlanCandidateProcess(child, trial.policy.run_limit_s, trial.session.task.workload.outputs)
-    process.relieve = _relief(trial)
-    return process
+@contextmanager
+def _settling(machine: CudaMachine) -> Iterator[None]:
+    """One more process has been ended: it was replaced by one that waits, whose birth would disturb the clock."""
+    try:
+        yield
+    finally:
+        machine.settle()
 
 
 def _relief(trial: Trial) -> Callable[[], None]:
@@ -115,95 +310,10 @@ def _relief(trial: Trial) -> Callable[[], None]:
 
     def relieve() -> None:
         rest(reference)
-        if reference.relieve is not None:
-            reference.relieve()
+        if reference.options.relieve is not None:
+            reference.options.relieve()
 
     return relieve
-
-
-@contextmanager
-def loaded_model(
-    trial: Trial, machine: CudaMachine, made: Library | Dynamic, optional: bool = False
-) -> Iterator[Loaded]:
-    """Tier two; with a library where the host code was compiled. What is optional makes no other task give way.
-
-    Raises:
-        OutcomeReached: its first call fails.
-        as `CandidateProcess.run`.
-    """
-    session = trial.session
-    with trial.timed("load"):
-        process = CudaCandidateProcess(_host_child(trial, machine), trial.policy.run_limit_s)
-    process.freeze, process.off = "freeze" not in trial.policy.disabled, trial.policy.disabled
-    try:
-        with trial.timed("load"):
-            bound(trial, _load(trial, machine, process, made, optional=optional).binding)
-        with trial.timed("compile"):
-            # Untrusted code runs in this call as well, so that what ends it is a crash and no failed build.
-            trial.stage = "load"
-            facts = _first_call(trial, machine, process, made)
-        process.limit_s = limit_s(session)
-        yield Loaded(
-            process,
-            made.facts or facts,
-            again=lambda case: _private_model(trial, machine, case, made),
-            instruments=lambda: of_a_model(trial, machine.warm, isinstance(made, Library)),
-            guarded=False,
-            whole=False,
-            give=lambda offsets: _give_parameters(trial, process, offsets),
-            timed=lambda: _timed_model(trial, machine, process),
-            anew=lambda: _in_turn(
-                trial.once_more(BESIDE_EAGER), machine, partial(loaded_model, machine=machine, made=made)
-            ),
-            twin=lambda: _in_turn(
-                trial.of_eager("triton", BESIDE_EAGER), machine, partial(loaded_model, machine=machine, made=ITSELF)
-            ),
-            flags=lambda: process.ask(TellPrecision()).flags,
-            library_share=lambda: _library_share(trial, process),
-        )
-    finally:
-        process.leave()
-        machine.prewarmed("cuda").retire(process.child)
-
-
-@contextmanager
-def _in_turn(
-    own: Trial, machine: CudaMachine, load: Callable[..., AbstractContextManager[Loaded]]
-) -> Iterator[tuple[Trial, Loaded]]:
-    """One more process beside those that are there, of its own trial, and ended again."""
-    try:
-        with load(own, optional=True) as loaded:
-            yield own, loaded
-    finally:
-        # Its process was replaced by one that waits, whose birth would disturb the clock.
-        machine.settle()
-
-
-@contextmanager
-def _settled(machine: CudaMachine) -> Iterator[None]:
-    machine.settle()
-    yield
-
-
-@contextmanager
-def _timed_model(trial: Trial, machine: CudaMachine, process: CudaCandidateProcess) -> Iterator[None]:
-    """With the timed parameters, and with the clock that looks at other streams: what it costs, it costs both sides."""
-    session = trial.session
-    _give_parameters(trial, process, (*(0 for _ in session.inputs), *session.timed_parameters()))
-    machine.settle()
-    arms: tuple[CandidateProcess, ...] = (session.reference, process)
-    for side in arms:
-        side.watched = True
-    try:
-        yield
-    finally:
-        for side in arms:
-            side.watched = False
-
-
-def _source(trial: Trial, machine: CudaMachine) -> Callable[[], str] | None:
-    """Runs the host code of a candidate that has any, where the launcher stood for it."""
-    return (lambda: _run_source(trial, machine)) if BUILDERS[trial.candidate.language].MODULE else None
 
 
 def _run_source(trial: Trial, machine: CudaMachine) -> str:
@@ -211,61 +321,16 @@ def _run_source(trial: Trial, machine: CudaMachine) -> str:
 
     Raises:
         OutcomeReached: it is wrong.
-        as `CandidateProcess.run`.
+        as `ComputeProcess.run`.
     """
-    session, nothing = trial.session, Dynamic(reason="its own host code is asked for")
-    process = CudaCandidateProcess(_host_child(trial, machine), trial.policy.run_limit_s)
-    try:
-        _load(trial, machine, process, nothing)
-        _first_call(trial, machine, process, nothing)
-        for case in session.cases:
-            _give_parameters(trial, process, case.offsets)
-            verify_case(trial, process, case, guarded=False)
-    finally:
-        process.close()
-    return f"its own host code is right in {len(session.cases)} cases too"
-
-
-def _private_plan(trial: Trial, machine: CudaMachine, program: Program) -> PlanCandidateProcess:
-    """The launcher once more, with inputs that may be written to."""
-    session = trial.session
-    again = _launcher(trial, _ready_child(machine, "launcher"))
-    with ExitStack() as held:
-        held.callback(again.close)
-        again.load(program, session.share(), len(session.inputs), session.tensors)
-        held.pop_all()
-    again.limit_s = limit_s(session)
-    return again
-
-
-def _private_model(trial: Trial, machine: CudaMachine, case: Case, made: Library | Dynamic) -> CudaCandidateProcess:
-    """A tier-two candidate once more, with inputs that may be written to."""
-    again = CudaCandidateProcess(_host_child(trial, machine), _first_limit_s(trial))
-    with ExitStack() as held:
-        held.callback(again.close)
-        _load(trial, machine, again, made, private=True)
-        _give_parameters(trial, again, case.offsets)
-        held.pop_all()
-    return again
-
-
-def _chosen(trial: Trial, machine: CudaMachine, process: PlanCandidateProcess, program: Program) -> BuildFacts:
-    """The program's facts, after the fastest of its plans has been found."""
-    if len(program.plans) == 1:
-        return program.facts
-    offsets = trial.session.present(trial.session.cases[0]).offsets
-    with machine.host.device_lock:  # they are timed
-        index, _ = process.choose(offsets)
-    return program.facts.model_copy(update={"chosen": program.plans[index].label})
-
-
-def _host_child(trial: Trial, machine: CudaMachine) -> Child:
-    off = trial.jail().off
-    if BUILDERS[trial.candidate.language].EXTENSION:
-        return machine.warm.spawn("cuda", machine.extension_jail(off))
-    if off or trial.policy.disabled:
-        return machine.warm.spawn("cuda", machine.host_jail(off))
-    return _ready_child(machine, "cuda")
+    loaded, cases = LoadedModel(trial, machine, Dynamic(reason="its own host code is asked for")), trial.session.cases
+    with closing(loaded.process):
+        loaded.load()
+        loaded.first_call()
+        for case in cases:
+            loaded.give_parameters(case.offsets)
+            verify_case(loaded, case)
+    return f"its own host code is right in {len(cases)} cases too"
 
 
 def _ready_child(machine: CudaMachine, side: str) -> Child:
@@ -283,69 +348,6 @@ def _ready_child(machine: CudaMachine, side: str) -> Child:
         raise RefereeError(f"no process with a context on the device could be made: {error}") from None
 
 
-def _load(
-    trial: Trial,
-    machine: CudaMachine,
-    process: CudaCandidateProcess,
-    made: Library | Dynamic,
-    private: bool = False,
-    optional: bool = False,
-) -> ModelLoaded:
-    session, workload = trial.session, trial.session.task.workload
-    copies = sum(t.nbytes + 4096 for t in session.tensors) if private else 0
-    if not optional:
-        process.relieve = _relief(trial)
-    outbox = process.open_outbox(max(_box(trial), copies))
-    sizes, descriptors = session.share()
-    extension = None
-    if BUILDERS[trial.candidate.language].EXTENSION:
-        gencode = architecture(session.task.target.arch)
-        extension = ExtensionBuild(headers=str(machine.headers()), gencode=gencode)
-    built = (made.descriptor,) if isinstance(made, Library) else ()
-    command = LoadModel(
-        sizes=sizes,
-        outbox=process.outbox_bytes,
-        candidate=trial.candidate,
-        workload=workload,
-        init=session.original.init_source(),
-        extension=extension,
-        private=private,
-        flags=session.task.numerics.flags,
-        constant=session.weights != "fresh",
-        files=(*descriptors, outbox, *built),
-    )
-    return process.ask(command, trial.policy.compile_limit_s)
-
-
-def _first_call(
-    trial: Trial, machine: CudaMachine, process: CudaCandidateProcess, made: Library | Dynamic
-) -> BuildFacts:
-    case = trial.session.present(trial.session.cases[0])
-    _give_parameters(trial, process, case.offsets)
-
-    def compute() -> Ran:
-        with named(trial, case, lambda case: _private_model(trial, machine, case, made), whole=False):
-            return process.run([case.offsets[: len(trial.session.inputs)]], checked=False)
-
-    process.limit_s, usual = _first_limit_s(trial), process.limit_s
-    facts = FIRST.of(process, compute)
-    process.limit_s = usual
-    return facts
-
-
 def _first_limit_s(trial: Trial) -> float:
     """Of a process's first call: all of a network's kernels may be compiled in it, one after another."""
     return max(trial.policy.run_limit_s, trial.policy.compile_limit_s)
-
-
-def _library_share(trial: Trial, process: CudaCandidateProcess) -> float | None:
-    """See `Loaded.library_share`."""
-    if not BUILDERS[trial.candidate.language].MODULE:
-        return None
-    case = trial.session.present(trial.session.cases[0])
-    _give_parameters(trial, process, case.offsets)
-    return process.ask(TellLibraryShare(call=case.offsets[: len(trial.session.inputs)])).share
-
-
-def _give_parameters(trial: Trial, process: CudaCandidateProcess, offsets: tuple[int, ...]) -> None:
-    process.take_parameters(offsets[len(trial.session.inputs) :])

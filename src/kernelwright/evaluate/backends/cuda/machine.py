@@ -1,15 +1,57 @@
 """The GPU under the referee: children that wait ready, what candidates may do, where headers are."""
 
+from collections import OrderedDict
 from pathlib import Path
+from threading import Lock
 
 import torch
 
 from kernelwright.evaluate import toolkit
-from kernelwright.evaluate.backends.cuda.programs import Programs
 from kernelwright.evaluate.backends.host import Host, headers
+from kernelwright.evaluate.languages.builder import Program
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.spawn import PrewarmedPool
+from kernelwright.evaluate.session.trial import Trial
 from kernelwright.knowledge.hardware import Hardware, hardware
+from kernelwright.records.candidate import Tunable
+
+MOST, MOST_BYTES = 32, 256 << 20
+"""Programs, and bytes of their binaries together."""
+Key = tuple[str, str, tuple[Tunable, ...], int, bool]
+
+
+class Programs:
+    """The latest, by task, candidate and what else a build depends on."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Key, Program] = OrderedDict()
+        self._lock = Lock()
+
+    def known(self, key: Key) -> Program | None:
+        """The program, if it is kept."""
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+            return found
+
+    def keep(self, key: Key, program: Program) -> None:
+        """Keep it, and let the one go that was not asked for longest."""
+        with self._lock:
+            self._kept[key] = program
+            while len(self._kept) > MOST or sum(map(_nbytes, self._kept.values())) > MOST_BYTES:
+                self._kept.popitem(last=False)
+
+
+def key_of(trial: Trial) -> Key:
+    """What a trial's program depends on."""
+    candidate, policy = trial.candidate, trial.policy
+    return (trial.task.id, candidate.id, candidate.tunables, policy.tune_points, policy.defences.capture)
+
+
+def _nbytes(program: Program) -> int:
+    return sum(map(len, program.modules))
+
 
 LAUNCHER_JAIL = Jail(directory="/", memory_bytes=1 << 40)
 """No program is started there: the code arrives compiled."""

@@ -11,16 +11,15 @@ from dataclasses import dataclass
 import torch
 
 from kernelwright.evaluate.backends.cuda.footprint import OUTBOX, Footprint, Need, fit, guarded_bytes, wide
-from kernelwright.evaluate.backends.cuda.process import CudaCandidateProcess
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess
+from kernelwright.evaluate.sandbox.compute_process import MOST_CALLS, ComputeProcess
 from kernelwright.evaluate.sandbox.cuda_arena import CudaArena
 from kernelwright.evaluate.sandbox.messages.calls import DrawInto, MapDeviceArena, PutState, Release
+from kernelwright.evaluate.sandbox.process import Process
 from kernelwright.evaluate.session.cases import Case, OriginalTask
 from kernelwright.evaluate.session.expectations import watched_bytes
-from kernelwright.evaluate.session.layout import Layout
-from kernelwright.evaluate.session.memory import Fill, Shared
-from kernelwright.evaluate.session.session import Session, admitted_regimes
-from kernelwright.evaluate.timing.clock import MOST_CALLS, SAMPLE_NS
+from kernelwright.evaluate.session.memory import Fill, Layout, Shared
+from kernelwright.evaluate.session.session import Session, admitted_distributions
+from kernelwright.evaluate.timing.clock import SAMPLE_NS
 from kernelwright.evaluate.verify.distributions import InputDistribution
 from kernelwright.records.policy import Policy
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
@@ -46,7 +45,7 @@ class DeviceMemory:
     device, queued = "cuda", True
 
     def __init__(
-        self, original: OriginalTask, reference: CudaCandidateProcess, policy: Policy, room: Callable[[int], None]
+        self, original: OriginalTask, reference: ComputeProcess, policy: Policy, room: Callable[[int], None]
     ) -> None:
         task = original.task
         self._task, self._reference = task, reference
@@ -68,11 +67,10 @@ class DeviceMemory:
     def _hand_over(self) -> None:
         """Have the reference map the inputs, and an outbox for its results."""
         is_wide = wide(self._task.workload.outputs)
-        self._reference.narrow = not is_wide
         box = max(self.box(8 if is_wide else 4), watched_bytes(self._task))
-        outbox = self._reference.open_outbox(box)
+        outbox, nbytes = self._reference.open_results(box, narrow=not is_wide)
         sizes, descriptors = self.share()
-        arena = MapDeviceArena(sizes=sizes, outbox=self._reference.outbox_bytes, files=(*descriptors, outbox))
+        arena = MapDeviceArena(sizes=sizes, outbox=nbytes, files=(*descriptors, outbox))
         self._reference.ask(arena)
 
     def share(self) -> Shared:
@@ -119,10 +117,10 @@ class DeviceMemory:
         """See `Memory.forget`."""
         self._recipes, self._placed_distribution = {}, ""
 
-    def place_regime(
+    def place_distribution(
         self, fill: Fill, slot: int, distribution: InputDistribution, drawn: Sequence[torch.Tensor]
     ) -> list[int]:
-        """See `Memory.place_regime`: all input distributions share one place, and each is made of a seed of its own."""
+        """See `Memory.place_distribution`: all input distributions share one place, and each is made of a seed of its own."""
         recipe = self._recipes[distribution.name] = Recipe(distribution, drawn, fill.seeds.new())
         return self._make(fill, recipe)
 
@@ -157,17 +155,17 @@ class DeviceMemory:
 
 
 def _footprint(
-    original: OriginalTask, reference: CudaCandidateProcess, policy: Policy, room: Callable[[int], None]
+    original: OriginalTask, reference: ComputeProcess, policy: Policy, room: Callable[[int], None]
 ) -> Footprint:
     rest(reference, collect=True)
     task = original.task
-    count = len(admitted_regimes(task, policy))
+    count = len(admitted_distributions(task, policy))
     need = Need(task.workload, count, policy.seeds, original.scratch_bytes, original.rows_apart)
     room(fit(need, torch.cuda.mem_get_info()[1]).nbytes)
     return fit(need, torch.cuda.mem_get_info()[0])
 
 
-def rest(reference: CandidateProcess, collect: bool = False) -> None:
+def rest(reference: Process, collect: bool = False) -> None:
     """Give back what a reference keeps for its next call: another task's turn has come."""
     reference.ask(Release(collect=collect))
 
@@ -179,7 +177,7 @@ def outbox_size(outputs: Sequence[TensorSpec], item_bytes: int = 0, most: int = 
     return max(one, min(max(most, MIN_BOX), sample))
 
 
-def limit_s(session: Session) -> float:
+def run_limit_s(session: Session) -> float:
     """How long one question to a candidate that needs no compiler any more may take: as long as eager's own time admits.
 
     A hanging kernel holds the whole device.

@@ -8,9 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import islice
 
-from kernelwright.evaluate.backends.cuda.machine import CudaMachine
-from kernelwright.evaluate.backends.cuda.programs import key_of
-from kernelwright.evaluate.languages.artifact import Artifact, Built, Dynamic, Library, Program
+from kernelwright.evaluate.backends.cuda.machine import CudaMachine, key_of
+from kernelwright.evaluate.languages.builder import Artifact, Built, Dynamic, Library, Program
 from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session import limits

@@ -1,52 +1,44 @@
-"""Children whose results are on the device: the reference and tier-two candidates, and the referee's own launcher.
+"""Processes that compute on the device: the reference, candidates with host code of their own, and the referee's launcher.
 
-A tier-two child copies its results into its outbox after the clock. The launcher is told where to put them, in memory
-that is poisoned and guarded again before every question.
+The first two copy their results into an outbox after the clock. The launcher is told where to put them, in memory that is
+poisoned and guarded again before every question.
 """
 
 import os
-from collections.abc import Sequence
-from contextlib import nullcontext
-from functools import lru_cache
-from math import prod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from statistics import fmean
-from typing import Literal
 
-import torch
-
-from kernelwright.errors import RefereeError
-from kernelwright.evaluate.backends.cuda.footprint import OUTBOX, guarded_bytes
-from kernelwright.evaluate.languages.artifact import Program
-from kernelwright.evaluate.sandbox.candidate_process import (
-    GUARD,
-    GUARD_BYTE,
-    CandidateProcess,
-    Ran,
-    TamperedError,
-    of_all,
-)
+from kernelwright.evaluate.backends.cuda.footprint import OUTBOX
+from kernelwright.evaluate.backends.cuda.outbox import Outbox, PlacedOutbox
+from kernelwright.evaluate.languages.builder import Program
 from kernelwright.evaluate.sandbox.child import Child
-from kernelwright.evaluate.sandbox.cuda_arena import LINE, CudaArena
+from kernelwright.evaluate.sandbox.compute_process import MOST_CALLS, ComputeProcess, TimedRun, of_all
+from kernelwright.evaluate.sandbox.cuda_arena import LINE
 from kernelwright.evaluate.sandbox.messages.base import Command
 from kernelwright.evaluate.sandbox.messages.calls import (
     DOUBLES,
     Again,
-    ChoosePlan,
+    CaptureGraph,
+    Clock,
     Clocked,
     Clocking,
     Export,
     Found,
-    LaunchPlans,
-    LoadProgram,
-    ProgramLoaded,
+    HoldCalls,
+    Overwrite,
+    Replay,
     RunOnDevice,
     TakeParameters,
+    TimeCopying,
 )
-from kernelwright.evaluate.timing.clock import MOST_CALLS
-from kernelwright.evaluate.verify.compare import POISON_BYTE
+from kernelwright.evaluate.sandbox.messages.candidates import ChoosePlan, LaunchPlans, LoadProgram, ProgramLoaded
+from kernelwright.evaluate.sandbox.process import USUAL, ProcessOptions, TamperedError
+from kernelwright.records.defences import Defences
 from kernelwright.records.tensor import TensorSpec
 
-Clock = Literal["none", "each", "waiting", "overhead"]
+ALL = Defences()
 UNSEEN = ("compile", "compile_max", "graph", "freeze")
 """Variants of the reference whose results nobody reads."""
 OVERHEAD_CALLS = 32
@@ -54,194 +46,181 @@ BUSY_NS = 300_000
 """How long the device spins before a call, until it is known how long each side takes to queue one."""
 
 
-class CudaCandidateProcess(CandidateProcess):
-    """A child with an outbox. Its own events are the clock, bounded by the grader's outside."""
+class DeviceProcess(ComputeProcess):
+    """A child whose own events are the clock, bounded by the grader's outside; its results lie in an outbox."""
 
-    def __init__(self, child: Child, limit_s: float) -> None:
-        super().__init__(child, limit_s)
-        self.outbox: CudaArena | None = None
-        self.outbox_bytes = 0
-        self.busy_ns = BUSY_NS
-        self.guarded_in_time = False
-        self.off: tuple[str, ...] = ()
-        """Defences that a test switched off."""
-        self._exported_ns = 0
+    def __init__(
+        self,
+        child: Child,
+        limit_s: float,
+        options: ProcessOptions = USUAL,
+        defences: Defences = ALL,
+        outbox: Outbox | None = None,
+    ) -> None:
+        self.outbox = outbox or Outbox()
+        super().__init__(child, limit_s, options, self.outbox)
+        self._defences, self._busy_ns, self._watched, self._exported_ns = defences, BUSY_NS, False, 0
 
     def open_outbox(self, size: int) -> int:
-        """Allocate it, if need be in place of other tasks' memory; returns the descriptor for the child.
+        """See `Outbox.open`."""
+        return self.outbox.open(size, self.options.relieve)
 
-        Raises:
-            torch.OutOfMemoryError: the device has no room for it.
-        """
+    def spin_before_calls(self, busy_ns: int) -> None:
+        """See `ComputeProcess.spin_before_calls`."""
+        self._busy_ns = busy_ns
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """See `ComputeProcess.watching`."""
+        before, self._watched = self._watched, True
         try:
-            self.outbox = CudaArena([size])
-        except torch.OutOfMemoryError:
-            if self.relieve is None:
-                raise
-            self.relieve()
-            self.outbox = CudaArena([size])
-        self.outbox_bytes = self.outbox.layout()[0]
-        return self.outbox.descriptors[0]
+            yield
+        finally:
+            self._watched = before
 
-    def has_room(self, outputs: Sequence[TensorSpec], calls: int) -> bool:
-        """As `CandidateProcess.has_room`."""
-        return calls * guarded_bytes(outputs) <= self.outbox_bytes
+    def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> TimedRun:
+        """See `ComputeProcess.run`; results are handed over in a question of their own, after the clock."""
+        return self._clocked(calls, variant, "none" if checked or variant.endswith("fp64") else "each")
 
-    def run(self, calls: Sequence[Sequence[int]], checked: bool, variant: str = "") -> Ran:
-        """As `CandidateProcess.run`; results are copied to the outbox in a question of their own, after the clock."""
-        return self._ran(calls, checked, variant, "none" if checked or variant.endswith("fp64") else "each")
+    def run_waiting(self, calls: Sequence[Sequence[int]], variant: str = "") -> TimedRun:
+        """As a program calls that needs every result: the device is waited for after each call, the L2 is warm."""
+        return self._clocked(calls, variant, "waiting")
 
     def take_parameters(self, offsets: Sequence[int]) -> None:
         """Have it take the parameters at these offsets; before a call that is timed by itself it takes that call's."""
         if offsets:
             self.ask(TakeParameters(offsets=offsets))
 
-    def run_waiting(self, calls: Sequence[Sequence[int]], variant: str = "") -> Ran:
-        """As a program calls that needs every result: the device is waited for after each call, the L2 is warm."""
-        return self._ran(calls, False, variant, "waiting")
-
-    def capture(self, calls: Sequence[Sequence[int]]) -> None:
-        """Make one graph of these calls; one without parameters has those that were given last.
-
-        Raises:
-            ChildRaisedError: they cannot be captured.
-            as `ask`.
-        """
-        self.ask(RunOnDevice(calls=calls, how=Clocking(clock="capture")))
-
-    def hold(self, calls: Sequence[Sequence[int]], limit_s: float) -> None:
-        """Queue these calls, none of which begins before `replay`; as `capture`.
-
-        Raises:
-            ChildSlowError: they wait for the device, which waits for them.
-            as `ask`.
-        """
-        self.ask(RunOnDevice(calls=calls, how=Clocking(clock="hold", off=self.off)), limit_s)
-
-    def overwrite(self) -> None:
-        """Have its last results overwritten.
-
-        Raises:
-            as `ask`.
-        """
-        if "poison" not in self.off:
-            self.ask(RunOnDevice(calls=(), how=Clocking(clock="poison")))
-
-    def replay(self, calls: Sequence[Sequence[int]], how: Again) -> Ran:
-        """The calls that were captured or held, or a loop of those that should have been, on what lies at their places now.
-
-        No calls: what an empty question takes.
-
-        Raises:
-            as `ask`.
-        """
-        self.calls += len(calls)
-        _, response = self._put(RunOnDevice(calls=calls, how=Clocking(clock=how)))
-        results = self._results(len(calls), "") if calls else ()
-        exported_ns = self._exported_ns if calls else 0
-        return Ran(results, response.outside_ns, 1, response.cpu_ns, exported_ns=exported_ns)
-
-    def copying_ns(self, calls: Sequence[Sequence[int]]) -> dict[Again, int]:
-        """What copying the parameters of these calls takes the reference, by how a candidate's calls are made again.
-
-        Raises:
-            as `ask`.
-        """
-        told = self.ask(RunOnDevice(calls=calls, variant="eager", how=Clocking(clock="copying")))
-        return {"replay": told.ns, "release": told.ns, "loop": told.queued_ns}
-
     def overhead_us(self, offsets: Sequence[int]) -> float:
         """What its clock says of a kernel that does nothing, in microseconds: the mean of the middle half of its calls.
 
         The events have ticks of 32 ns, so that a median could say no more than which tick.
         """
-        aside, self.aside = self.aside, nullcontext  # the device's own time, whatever the side computes on
-        try:
-            each = sorted(self._ran([offsets] * OVERHEAD_CALLS, False, "eager", "overhead").each_ns)
-        finally:
-            self.aside = aside
+        each = sorted(self._clocked([offsets] * OVERHEAD_CALLS, "eager", "overhead").each_ns)
         return fmean(each[OVERHEAD_CALLS // 4 : -OVERHEAD_CALLS // 4]) / 1000
 
-    def _ran(self, calls: Sequence[Sequence[int]], checked: bool, variant: str, clock: Clock) -> Ran:
+    def leave(self) -> None:
+        """Free the outbox, as soon as the child is gone too; somebody else ends it."""
+        self.outbox.close()
+
+    def _clocked(self, calls: Sequence[Sequence[int]], variant: str, clock: Clock) -> TimedRun:
         self.calls += len(calls)
-        how = Clocking(clock=clock, busy_ns=self.busy_ns, watched=self.watched, off=self.off)
-        times, response = self._put(self._running(calls, variant, how))
+        how = Clocking(
+            clock=clock,
+            busy_ns=self._busy_ns,
+            watched=self._watched and self._defences.watched,
+            cold_cache=self._defences.cold_cache,
+        )
+        # What starting a kernel takes is the device's own time, whatever the side computes on.
+        times, response = self.put(self._command(calls, variant, how), aside=clock != "overhead")
         inside, each = max(1, times.ns), times.each_ns
         if clock in ("each", "overhead") and (len(each) != len(calls) or max(1, sum(each)) != inside):
             raise TamperedError(f"malformed answer: {len(each)} times of {len(calls)} calls")
         # What a kernel that does nothing computed, nobody asks for.
         results = () if clock == "overhead" else self._results(len(calls), variant)
         beside = self._believed(times.beside_ns)
-        return Ran(
+        return TimedRun(
             results, response.outside_ns, inside, response.cpu_ns, each, times.queued_ns, self._exported_ns, beside
         )
 
-    def _running(self, calls: Sequence[Sequence[int]], variant: str, how: Clocking) -> Command[Clocked]:
+    def _command(self, calls: Sequence[Sequence[int]], variant: str, how: Clocking) -> Command[Clocked]:
         """The question to compute."""
-        return RunOnDevice(calls=calls, variant=variant, how=how)
-
-    def compute(self, calls: Sequence[Sequence[int]], variant: str, limit_s: float) -> None:
-        """As `CandidateProcess.compute`."""
-        self.ask(RunOnDevice(calls=calls, variant=variant), limit_s)
+        on = self._defences
+        return RunOnDevice(calls=calls, variant=variant, how=how, poison=on.poison, stream_order=on.stream_order)
 
     def _results(self, calls: int, variant: str) -> tuple[tuple[Found, ...], ...]:
-        """Where the results of the last question lie."""
-        if variant in UNSEEN:
-            return tuple(() for _ in range(calls))
-        # Large results of fp64 come back in single precision: there is no room for them otherwise.
-        exported, response = self._put(Export(narrow=variant in DOUBLES and self.narrow))
+        """Where the results of the last question lie, once they are handed over."""
+        return self._exported(calls, narrow=False)
+
+    def _exported(self, calls: int, narrow: bool) -> tuple[tuple[Found, ...], ...]:
+        exported, response = self.put(Export(narrow=narrow))
         self._exported_ns = response.outside_ns
         return of_all(exported.results, calls)
 
-    narrow = False
-    """Whether fp64 results are too large to be kept as they are."""
 
-    def read(self, found: Found) -> torch.Tensor:
-        """Copy a result out of the outbox."""
-        return self._lies(found).clone()
+class DeviceReference(DeviceProcess):
+    """The task's own code, in its variants."""
 
-    def read_parts(self, found: Found, parts: Sequence[tuple[int, int]]) -> torch.Tensor:
-        """As `CandidateProcess.read_parts`: one gathering on the device, however many parts there are."""
-        flat = self._lies(found).view(-1)
-        if len(parts) == 1:
-            first, count = parts[0]
-            return flat[first : first + count].clone()
-        return flat[_places(tuple(parts), flat.device)]
+    _narrow = False
 
-    def guards_intact(self, found: Found) -> bool:
-        """There are none: the child's results are its own allocations."""
-        return True
+    def open_results(self, size: int, narrow: bool) -> tuple[int, int]:
+        """See `ComputeProcess.open_results`."""
+        self._narrow = narrow
+        return self.open_outbox(size), self.outbox.nbytes
 
-    def close(self) -> None:
-        """End the child and free the outbox."""
-        super().close()
-        self.leave()
+    def compute(self, calls: Sequence[Sequence[int]], variant: str, limit_s: float) -> None:
+        """See `ComputeProcess.compute`."""
+        self.ask(RunOnDevice(calls=calls, variant=variant), limit_s)
 
-    def leave(self) -> None:
-        """Free the outbox, as soon as the child is gone too; somebody else ends it."""
-        if self.outbox is not None:
-            self.outbox.close()
-            self.outbox = None
+    def copying_ns(self, calls: Sequence[Sequence[int]]) -> dict[Again, int]:
+        """See `ComputeProcess.copying_ns`."""
+        took = self.ask(TimeCopying(calls=calls))
+        return {"replay": took.graph_ns, "release": took.graph_ns, "loop": took.loop_ns}
 
-    def _lies(self, found: Found) -> torch.Tensor:
-        """The result where it lies."""
-        if found.address < 0 or self.outbox is None:
-            raise TamperedError(f"a result of shape {found.shape} and dtype {found.dtype} does not fit the outbox")
-        if found.address % LINE or found.address + found.nbytes > self.outbox_bytes:
-            raise TamperedError(f"a result of {found.nbytes} bytes at {found.address} lies outside the outbox")
-        spec = {"name": "", "shape": found.shape, "dtype": found.dtype}
-        return self.outbox.tensor(0, found.address, TensorSpec.model_validate(spec))
+    def _results(self, calls: int, variant: str) -> tuple[tuple[Found, ...], ...]:
+        if variant in UNSEEN:
+            return tuple(() for _ in range(calls))
+        # Large results of fp64 come back in single precision: there is no room for them otherwise.
+        return self._exported(calls, narrow=variant in DOUBLES and self._narrow)
 
 
-class PlanCandidateProcess(CudaCandidateProcess):
+class ModelProcess(DeviceProcess):
+    """A candidate's own host code. Implements `Replayable`."""
+
+    def capture(self, calls: Sequence[Sequence[int]]) -> None:
+        """See `Replayable.capture`.
+
+        Raises:
+            ChildRaisedError: they cannot be captured.
+            as `ask`.
+        """
+        self.ask(CaptureGraph(calls=calls))
+
+    def enqueue_behind_gate(self, calls: Sequence[Sequence[int]], limit_s: float) -> None:
+        """See `Replayable.enqueue_behind_gate`.
+
+        Raises:
+            ChildSlowError: they wait for the device, which waits for them.
+            as `ask`.
+        """
+        self.ask(HoldCalls(calls=calls, poison=self._defences.poison), limit_s)
+
+    def overwrite(self) -> None:
+        """See `Replayable.overwrite`.
+
+        Raises:
+            as `ask`.
+        """
+        if self._defences.poison:
+            self.ask(Overwrite())
+
+    def replay(self, calls: Sequence[Sequence[int]], how: Again) -> TimedRun:
+        """See `Replayable.replay`.
+
+        Raises:
+            as `ask`.
+        """
+        self.calls += len(calls)
+        _, response = self.put(Replay(how=how, idle=not calls))
+        results = self._results(len(calls), "") if calls else ()
+        exported_ns = self._exported_ns if calls else 0
+        return TimedRun(results, response.outside_ns, 1, response.cpu_ns, exported_ns=exported_ns)
+
+
+class PlanProcess(DeviceProcess):
     """The launcher with one program: host code and clock are the referee's, so it is neither frozen nor doubted."""
 
-    def __init__(self, child: Child, limit_s: float, outputs: Sequence[TensorSpec]) -> None:
-        super().__init__(child, limit_s)
-        self.freeze = False
-        self._outputs = tuple(outputs)
-        self.left_out: tuple[int, ...] = ()
-        """Launches that are skipped, to see whether they matter."""
+    def __init__(
+        self,
+        child: Child,
+        limit_s: float,
+        outputs: Sequence[TensorSpec],
+        options: ProcessOptions = USUAL,
+        defences: Defences = ALL,
+    ) -> None:
+        self._placed = PlacedOutbox(outputs)
+        super().__init__(child, limit_s, replace(options, freeze=False), defences, self._placed)
+        self._left_out: tuple[int, ...] = ()
 
     def load(
         self,
@@ -259,14 +238,14 @@ class PlanCandidateProcess(CudaCandidateProcess):
             as `ask`; ChildRaisedError: none of its plans can be launched on this device.
         """
         copies = sum(t.nbytes + LINE for t in private)
-        outbox = self.open_outbox(max(self.room(self._outputs, 1 if private else MOST_CALLS, box), copies))
+        outbox = self.open_outbox(max(self._placed.room(1 if private else MOST_CALLS, box), copies))
         modules = [_sealed(m) for m in program.modules]
         sizes, descriptors = arena
         command = LoadProgram(
             sizes=sizes,
-            outbox=self.outbox_bytes,
+            outbox=self.outbox.nbytes,
             inputs=inputs,
-            output_bytes=[o.nbytes for o in self._outputs],
+            output_bytes=[o.nbytes for o in self._placed.outputs],
             plans=program.plans,
             unaligned_plans=program.unaligned_plans,
             private=private,
@@ -281,79 +260,29 @@ class PlanCandidateProcess(CudaCandidateProcess):
     def take_parameters(self, offsets: Sequence[int]) -> None:
         """Kernels read them where they lie."""
 
-    @staticmethod
-    def room(outputs: Sequence[TensorSpec], calls: int, box: int = OUTBOX) -> int:
-        """Bytes for one call's results, and for as many more as are affordable, up to `box`."""
-        one = sum(_slot(o) for o in outputs)
-        return max(one, min(box, calls * one))
+    def choose(self, offsets: Sequence[int]) -> int:
+        """Which plan is the fastest on these inputs."""
+        return self.ask(ChoosePlan(call=offsets, outs=self._placed.starts(0))).index
 
-    def most_calls(self) -> int:
-        """Calls whose results fit together."""
-        return max(1, min(MOST_CALLS, self.outbox_bytes // max(1, sum(_slot(o) for o in self._outputs))))
+    @contextmanager
+    def without(self, launches: Sequence[int]) -> Iterator[None]:
+        """Meanwhile these launches are skipped, to see whether they matter."""
+        self._left_out = tuple(launches)
+        try:
+            yield
+        finally:
+            self._left_out = ()
 
-    def choose(self, offsets: Sequence[int]) -> tuple[int, list[float]]:
-        """Which plan is the fastest on these inputs, and microseconds of each."""
-        chosen = self.ask(ChoosePlan(call=offsets, outs=self._starts(0)))
-        return chosen.index, list(chosen.us)
-
-    def _running(self, calls: Sequence[Sequence[int]], variant: str, how: Clocking) -> Command[Clocked]:
+    def _command(self, calls: Sequence[Sequence[int]], variant: str, how: Clocking) -> Command[Clocked]:
         # A kernel that does nothing leaves no results: all of its calls have one place.
         places = min(len(calls), 1) if how.clock == "overhead" else len(calls)
-        self._poison(places)
-        outs = [self._starts(i % places) for i in range(len(calls))]
-        return LaunchPlans(calls=calls, outs=outs, left_out=self.left_out, how=how)
+        self._placed.poison(places)
+        outs = [self._placed.starts(i % places) for i in range(len(calls))]
+        state = self._defences.device_state
+        return LaunchPlans(calls=calls, outs=outs, left_out=self._left_out, how=how, device_state=state)
 
     def _results(self, calls: int, variant: str) -> tuple[tuple[Found, ...], ...]:
-        return tuple(
-            tuple(
-                Found(address=start, dtype=o.dtype, shape=o.shape)
-                for start, o in zip(self._starts(i), self._outputs, strict=True)
-            )
-            for i in range(calls)
-        )
-
-    def read(self, found: Found) -> torch.Tensor:
-        """A result where it lies, since nothing can write to it until the next question."""
-        return self._lies(found)
-
-    def guards_intact(self, found: Found) -> bool:
-        """Whether nothing was written directly before or behind a result."""
-        assert self.outbox is not None
-        before = self.outbox.bytes(0, found.address - GUARD, GUARD)
-        behind = self.outbox.bytes(0, found.address + found.nbytes, GUARD)
-        return bool((before == GUARD_BYTE).all() & (behind == GUARD_BYTE).all())
-
-    def _starts(self, call: int) -> list[int]:
-        start, starts = call * sum(_slot(o) for o in self._outputs), []
-        for spec in self._outputs:
-            starts.append(start + GUARD)
-            start += _slot(spec)
-        return starts
-
-    def _poison(self, calls: int) -> None:
-        assert self.outbox is not None
-        if calls * sum(_slot(o) for o in self._outputs) > self.outbox_bytes:
-            raise RefereeError(f"the results of {calls} calls do not fit an outbox of {self.outbox_bytes} bytes")
-        for call in range(calls):
-            for start, spec in zip(self._starts(call), self._outputs, strict=True):
-                whole_slot = self.outbox.bytes(0, start - GUARD, _slot(spec))
-                whole_slot.fill_(GUARD_BYTE)
-                whole_slot[GUARD : GUARD + spec.nbytes].fill_(POISON_BYTE)
-        torch.cuda.synchronize()
-
-
-@lru_cache(maxsize=32)
-def _places(parts: tuple[tuple[int, int], ...], device: torch.device) -> torch.Tensor:
-    """Indices of all elements of these parts, made where they are used; both sides of a round are asked for the same."""
-    total = sum(count for _, count in parts)
-    firsts, counts = torch.tensor(parts, device=device).unbind(1)
-    shifts = torch.repeat_interleave(firsts - counts.cumsum(0) + counts, counts, output_size=total)
-    return torch.arange(total, device=device) + shifts
-
-
-def _slot(spec: TensorSpec) -> int:
-    """Bytes of one result with its guards."""
-    return -(-(prod(spec.shape) and spec.nbytes) // LINE) * LINE + 2 * GUARD
+        return self._placed.results(calls)
 
 
 def _sealed(data: bytes) -> int:

@@ -6,34 +6,123 @@ A profile says what it lacks and in which jail it was taken. It advises whoever 
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
 from pydantic import TypeAdapter
 
 from kernelwright import version
-from kernelwright.errors import MachineError
+from kernelwright.errors import KernelwrightError, MachineError
 from kernelwright.evaluate.backends import kept
-from kernelwright.evaluate.backends.cuda.profile_request import Request
-from kernelwright.evaluate.backends.host import Host
-from kernelwright.evaluate.backends.profiles import FAILURES, read_gbps, told
+from kernelwright.evaluate.backends.cuda.machine import CudaMachine
+from kernelwright.evaluate.backends.cuda.preparation import built
+from kernelwright.evaluate.backends.host import FAILURES, Host, read_gbps, told
+from kernelwright.evaluate.languages.builder import Dynamic, Library, Program
+from kernelwright.evaluate.languages.table import BUILDERS
 from kernelwright.evaluate.profile import ncu, ncu_output
-from kernelwright.evaluate.profile.launches import Sum, chip_of, seen_in, with_counters
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, TamperedError
+from kernelwright.evaluate.profile.launches import Sum, chip_of, declared, seen_in, with_counters
+from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import (
     CountUnder,
+    LibrarySubject,
     MeasureRates,
+    ModuleSubject,
     PrepareProfile,
     ProfileOrder,
+    ProgramSubject,
     Trace,
     Traced,
 )
+from kernelwright.evaluate.sandbox.process import ChildRaisedError, Process, ProcessOptions, TamperedError
 from kernelwright.evaluate.sandbox.spawn import Warm
+from kernelwright.evaluate.session.trial import OutcomeReached, Trial
+from kernelwright.pages import cache_folder
 from kernelwright.records.base import identity
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.measure import BuildFacts
+from kernelwright.records.policy import Policy
 from kernelwright.records.profile import Ceilings, KernelProfile, Profile, compiled
+from kernelwright.records.task import Task
+
+UNBUILT = (OutcomeReached, ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError, KernelwrightError, OSError)
+"""Whatever a build can come to."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be profiled."""
+
+    task: Task
+    candidate: Candidate
+    policy: Policy = field(default_factory=Policy)
+    init: str = ""
+    """The task's file as a candidate's process may see it: its constructor arguments."""
+    build: BuildFacts | None = None
+    program: Program | None = None
+    """Device code with plans: host code is ours."""
+    plan: int = 0
+    """Which of the program's plans was the fastest."""
+    library: bytes | None = None
+    """A shared object with the candidate's own host code."""
+    fault: str = ""
+    """Why there is nothing to run."""
+
+    def subject(self) -> ModuleSubject | LibrarySubject | ProgramSubject:
+        """What the profiled process is told to call."""
+        workload, candidate = self.task.workload, self.candidate
+        if self.program is not None:
+            plan, modules = self.program.plans[self.plan], len(self.program.modules)
+            return ProgramSubject(workload=workload, plan=plan, modules=modules)
+        if self.library is not None:
+            size = candidate.workspace_bytes
+            return LibrarySubject(workload=workload, entry=candidate.entry, workspace_bytes=size)
+        return ModuleSubject(workload=workload, candidate=candidate, init=self.init)
+
+    def binaries(self) -> tuple[bytes, ...]:
+        """Files that go with the subject."""
+        if self.program is not None:
+            return self.program.modules
+        return (self.library,) if self.library is not None else ()
+
+    def own(self) -> frozenset[str]:
+        """Names of the candidate's own kernels."""
+        return declared(self.candidate, self.program.plans[self.plan] if self.program is not None else None)
+
+    @property
+    def runnable(self) -> bool:
+        """Whether there is something to run: the languages of CUDA C++ need what was built of them."""
+        if self.fault:
+            return False
+        built = self.program is not None or self.library is not None
+        return built or BUILDERS[self.candidate.language].MODULE
+
+
+def request_of(trial: Trial, build: BuildFacts | None, machine: CudaMachine) -> Request:
+    """What to profile of a candidate; `build` says which of its plans was the fastest, where it has been judged."""
+    init = trial.session.original.init_source()
+    request = Request(trial.task, trial.candidate, trial.policy, init, build)
+    try:
+        made = built(trial, machine)
+    except UNBUILT as failure:
+        return replace(request, fault=f"it could not be built for a profile: {failure}"[:400])
+    if isinstance(made, Library):
+        return _with_library(made, request)
+    if isinstance(made, Dynamic):
+        return request
+    chosen = build.chosen if build is not None else ""
+    plan = next((i for i, p in enumerate(made.plans) if p.label == chosen), 0)
+    return replace(request, build=build or made.facts, program=made, plan=plan)
+
+
+def _with_library(library: Library, request: Request) -> Request:
+    try:
+        image = os.pread(library.descriptor, os.fstat(library.descriptor).st_size, 0)
+    finally:
+        library.close()
+    return replace(request, build=request.build or library.facts, library=image)
+
 
 PACKAGE = (str(Path(version.__file__).parents[1]),)
 """What a started interpreter must be able to read: the folder that our package lies in."""
@@ -85,17 +174,17 @@ class Opened:
     def __init__(self, warm: Warm, rung: Rung, limit_s: float) -> None:
         self._warm, self._rung, self._limit_s = warm, rung, limit_s
 
-    def __enter__(self) -> CandidateProcess:
-        self._child = CandidateProcess(self._warm.spawn("profiled", jail(self._rung)), self._limit_s)
+    def __enter__(self) -> Process:
         # Its own tools work on while it waits for them; nothing is timed.
-        self._child.freeze = False
+        options = ProcessOptions(freeze=False)
+        self._child = Process(self._warm.spawn("profiled", jail(self._rung)), self._limit_s, options)
         return self._child
 
     def __exit__(self, *_: object) -> None:
         self._child.close()
 
 
-def must_be_nobody(child: CandidateProcess, rung: Rung, request: Request) -> None:
+def must_be_nobody(child: Process, rung: Rung, request: Request) -> None:
     """A part that was left out may cost another: untrusted host code never runs as the referee's user for a profile.
 
     Raises:
@@ -105,11 +194,11 @@ def must_be_nobody(child: CandidateProcess, rung: Rung, request: Request) -> Non
         raise MachineError(f"{rung.words}, this host would run foreign code as the referee's own user")
 
 
-def prepare(child: CandidateProcess, request: Request, traces: bool = False) -> None:
+def prepare(child: Process, request: Request, traces: bool = False) -> None:
     """Hand the order and the binaries over; `traces` has a started target trace itself.
 
     Raises:
-        as `CandidateProcess.ask`.
+        as `Process.ask`.
     """
     descriptors = [_file(image) for image in request.binaries()]
     try:
@@ -302,4 +391,4 @@ _CEILINGS: TypeAdapter[Ceilings] = TypeAdapter(Ceilings)
 def _place(device: str, versions: Mapping[str, str]) -> Path:
     """The file for a device and the versions that can change its rates."""
     key = identity("ceilings", {"form": FORM, "device": device, "versions": dict(versions)})
-    return kept.folder() / f"ceilings-{key}.json"
+    return cache_folder() / f"ceilings-{key}.json"

@@ -10,7 +10,7 @@ import triton
 
 from kernelwright.evaluate.backends.absent.backend import AbsentBackend
 from kernelwright.evaluate.backends.host import ABSENT, Host
-from kernelwright.evaluate.backends.parents import parent_of
+from kernelwright.evaluate.backends.table import parent_of
 from kernelwright.languages import names_for
 
 

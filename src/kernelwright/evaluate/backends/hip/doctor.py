@@ -10,7 +10,7 @@ from pathlib import Path
 from kernelwright.devices import kinds
 from kernelwright.evaluate.backends import look
 from kernelwright.pages import page
-from kernelwright.records.check import Check
+from kernelwright.records.run import Check
 
 NODES = Path("/sys/class/kfd/kfd/topology/nodes")
 """A folder for each device of AMD's kernel driver, CPUs among them."""

@@ -3,10 +3,10 @@
 import shutil
 
 from kernelwright.errors import MachineError
-from kernelwright.evaluate.languages.artifact import Library
-from kernelwright.evaluate.languages.builder import Order
-from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE, LIBRARY, made_text, shared_object
+from kernelwright.evaluate.languages.builder import Library, Order
+from kernelwright.evaluate.languages.compiler import LIBRARY, made_text, shared_object
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.languages import too_large
 from kernelwright.records.evaluation import BuildFailed, Refused
 
 ASSEMBLY = "kernel.s"
@@ -43,8 +43,8 @@ def build(order: Order) -> Library | BuildFailed | Refused:
     refused = [flag for flag in candidate.flags if flag not in ALLOWED_FLAGS]
     if refused:
         return Refused(reason=f"flags {refused} are not allowed; allowed are {', '.join(ALLOWED_FLAGS)}")
-    if len(candidate.source.encode()) > LARGEST_SOURCE:
-        return Refused(reason=f"the source has more than {LARGEST_SOURCE} bytes")
+    if why := too_large(candidate.source):
+        return Refused(reason=why)
     defines = [f"-D{d.name}={d.value}" for d in candidate.defines]
     argv = [compiler(), *BASE_FLAGS, *candidate.flags, *defines, "kernel.cpp", "-o", LIBRARY]
     return shared_object(order.warm, argv, {"kernel.cpp": candidate.source}, order.limit_s, Jail(directory="/"))

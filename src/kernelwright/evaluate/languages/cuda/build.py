@@ -11,17 +11,17 @@ from dataclasses import dataclass
 
 from kernelwright.errors import MachineError
 from kernelwright.evaluate import toolkit
-from kernelwright.evaluate.languages.artifact import Program
-from kernelwright.evaluate.languages.builder import Order
-from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE, read_made
+from kernelwright.evaluate.languages.builder import Order, Program
+from kernelwright.evaluate.languages.compiler import read_made
 from kernelwright.evaluate.languages.cuda.arguments import size_of
 from kernelwright.evaluate.languages.cuda.compilers import Usage, architecture, messages, refused_flags, spelled, usages
 from kernelwright.evaluate.languages.cuda.expression import RecipeError
 from kernelwright.evaluate.languages.cuda.recipe import Resolved, resolve
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, TamperedError
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import CompileCuda, CudaCompiled
+from kernelwright.evaluate.sandbox.process import Process, TamperedError
 from kernelwright.knowledge.hardware import BlockShape, Hardware, hardware, occupancy
+from kernelwright.languages import too_large
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.launch import Launch, LaunchPlan
 from kernelwright.records.measure import BuildFacts, KernelFacts
@@ -62,8 +62,8 @@ def build(order: Order) -> Program | BuildFailed | Refused:
     candidate, arch, device = order.candidate, order.arch, hardware(order.arch)
     if reason := refused_flags(candidate.flags):
         return Refused(reason=reason)
-    if len(candidate.source.encode(errors="replace")) > LARGEST_SOURCE:
-        return Refused(reason=f"the source has more than {LARGEST_SOURCE} bytes")
+    if why := too_large(candidate.source):
+        return Refused(reason=why)
     try:
         resolved = resolve(candidate, order.workload, device)
     except RecipeError as error:
@@ -102,7 +102,7 @@ def _compile(order: Order, resolved: Resolved) -> _Compiled | BuildFailed:
         environment={"CUDA_HOME": str(root)} if root else {},
     )
     names = sorted({launch.kernel for launch in resolved.plan.launches})
-    child = CandidateProcess(order.warm.spawn("nvrtc", jail), order.limit_s)
+    child = Process(order.warm.spawn("nvrtc", jail), order.limit_s)
     try:
         command = CompileCuda(
             source=without_launch(order.candidate.source),
@@ -123,7 +123,7 @@ def _options(flags: Sequence[str], macros: dict[str, int], arch: str, include: S
     return [f"--gpu-architecture={architecture(arch)}", *fixed, *chosen, *defined, *(f"-I{i}" for i in include)]
 
 
-def _read(child: CandidateProcess, compiled: CudaCompiled, names: Sequence[str]) -> _Compiled | BuildFailed:
+def _read(child: Process, compiled: CudaCompiled, names: Sequence[str]) -> _Compiled | BuildFailed:
     if compiled.missing:
         raise MachineError(f"NVRTC, which compiles CUDA C++, was not found: {toolkit.FIX}{_why(compiled.missing)}")
     kernels = compiled.kernels

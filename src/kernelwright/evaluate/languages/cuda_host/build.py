@@ -5,11 +5,11 @@ it likes, so occupancy and dynamic shared memory are not known here.
 """
 
 from kernelwright.evaluate import toolkit
-from kernelwright.evaluate.languages.artifact import Library
-from kernelwright.evaluate.languages.builder import Order
-from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE, LIBRARY, shared_object
+from kernelwright.evaluate.languages.builder import Library, Order
+from kernelwright.evaluate.languages.compiler import LIBRARY, shared_object
 from kernelwright.evaluate.languages.cuda.compilers import architecture, kernel_facts, messages, refused_flags, spelled
 from kernelwright.evaluate.sandbox.jail import Jail
+from kernelwright.languages import too_large
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.measure import BuildFacts
 
@@ -27,8 +27,8 @@ def build(order: Order) -> Library | BuildFailed | Refused:
     candidate, arch = order.candidate, order.arch
     if reason := refused_flags(candidate.flags):
         return Refused(reason=reason)
-    if len(candidate.source.encode(errors="replace")) > LARGEST_SOURCE:
-        return Refused(reason=f"the source has more than {LARGEST_SOURCE} bytes")
+    if why := too_large(candidate.source):
+        return Refused(reason=why)
     include = toolkit.include_directories()
     chosen = [flag for flag in spelled(candidate.flags) if flag not in ("--lineinfo", "--generate-line-info")]
     argv = [

@@ -5,12 +5,11 @@ module.
 """
 
 from kernelwright.evaluate import toolkit
-from kernelwright.evaluate.languages.artifact import Built, Dynamic
-from kernelwright.evaluate.languages.builder import Order
+from kernelwright.evaluate.languages.builder import Built, Dynamic, Order
 from kernelwright.evaluate.languages.cuda.compilers import architecture, kernel_facts
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import BuildExtension
+from kernelwright.evaluate.sandbox.process import ChildRaisedError, Process
 from kernelwright.records.evaluation import BuildFailed
 from kernelwright.records.measure import BuildFacts
 
@@ -34,7 +33,7 @@ def cross_compile(order: Order) -> Built:
     root = toolkit.toolkit()
     seen = (*toolkit.include_directories(), *([str(root)] if root else []))
     jail = Jail(directory="/", may_execute=True, readable=seen, tmpfs_bytes=1 << 30, off=order.jail.off)
-    child = CandidateProcess(order.warm.spawn("extension", jail), order.limit_s)
+    child = Process(order.warm.spawn("extension", jail), order.limit_s)
     try:
         built = child.ask(BuildExtension(candidate=order.candidate, arch=architecture(order.arch)))
     except ChildRaisedError as raised:

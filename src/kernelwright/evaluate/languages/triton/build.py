@@ -7,16 +7,15 @@ the task's tensors and its own workspaces.
 import ctypes
 from collections.abc import Iterator, Sequence
 
-from kernelwright.evaluate.languages.artifact import Built, Dynamic, Program
-from kernelwright.evaluate.languages.builder import Order
-from kernelwright.evaluate.languages.compiler import LARGEST_SOURCE
+from kernelwright.evaluate.languages.builder import Built, Dynamic, Order, Program
 from kernelwright.evaluate.sandbox import kernel
-from kernelwright.evaluate.sandbox.candidate_process import CandidateProcess, ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.child import ChildGoneError
 from kernelwright.evaluate.sandbox.jail import Jail
 from kernelwright.evaluate.sandbox.messages.tools import BuildCross, Capture, Captured, CapturedPlans
+from kernelwright.evaluate.sandbox.process import ChildRaisedError, Process, TamperedError
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.knowledge.hardware import Hardware
+from kernelwright.languages import too_large
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Refused
 from kernelwright.records.launch import LaunchPlan, Pointer, TensorMap
@@ -50,7 +49,7 @@ def cross_compile(order: Order) -> Built:
     """
     # The compiler of Triton starts an assembler of its own.
     jail = at_home(order.jail).model_copy(update={"may_execute": True})
-    child = CandidateProcess(order.warm.spawn("cross", jail), order.limit_s)
+    child = Process(order.warm.spawn("cross", jail), order.limit_s)
     command = BuildCross(candidate=order.candidate, workload=order.workload, init=order.init, arch=order.arch)
     try:
         return Dynamic(reason="its device is not here", facts=child.ask(command).facts)
@@ -83,10 +82,10 @@ def capture(
         ChildGoneError: the process ended; untrusted code may have ended it.
         TamperedError: the answer is not one that our own code gives.
     """
-    if len(candidate.source.encode()) > LARGEST_SOURCE:
-        return Refused(reason=f"the source has more than {LARGEST_SOURCE} bytes")
+    if why := too_large(candidate.source):
+        return Refused(reason=why)
     command = Capture(candidate=candidate, workload=workload, init=init_source, device=device)
-    child = CandidateProcess(warm.spawn("cross", JAIL), limit_s)
+    child = Process(warm.spawn("cross", JAIL), limit_s)
     try:
         return _program(child, child.ask(command), workload)
     except ChildRaisedError as raised:
@@ -97,7 +96,7 @@ def capture(
         child.close()
 
 
-def _program(child: CandidateProcess, captured: Captured, workload: Workload) -> Program:
+def _program(child: Process, captured: Captured, workload: Workload) -> Program:
     """The program that an answer describes.
 
     Raises:
@@ -118,7 +117,7 @@ def _program(child: CandidateProcess, captured: Captured, workload: Workload) ->
     return program
 
 
-def _fetch(child: CandidateProcess, address: int, sizes: Sequence[int]) -> Iterator[bytes]:
+def _fetch(child: Process, address: int, sizes: Sequence[int]) -> Iterator[bytes]:
     total = sum(sizes)
     if total > LARGEST_ANSWER or not 0 < len(sizes) <= MOST_MODULES or sizes[0] > LARGEST_PLANS:
         raise ValueError(f"{len(sizes)} parts of {total} bytes, {sizes[:1]} of them plans, are not what is loaded")

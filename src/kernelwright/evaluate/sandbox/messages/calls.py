@@ -1,19 +1,13 @@
 """What processes that compute are asked: the reference, candidates, the launcher."""
 
-import struct
-from collections.abc import Sequence
 from math import prod
 from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool
 
-from kernelwright.evaluate.sandbox.messages.base import Address, Command, Count, Done, Many, Reply, Text, Whole
+from kernelwright.evaluate.sandbox.messages.base import Address, Command, Done, Many, Reply, Text, Whole
 from kernelwright.records.base import Record
-from kernelwright.records.binding import Binding
-from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import OpGraph
-from kernelwright.records.launch import LaunchPlan
-from kernelwright.records.numerics import Flags
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
 
@@ -87,26 +81,23 @@ class RanInTurn(Reply):
     results: Results = ()
 
 
+Clock = Literal["none", "each", "waiting", "overhead"]
 Again = Literal["replay", "release", "loop"]
 """How calls are made that were prepared before their inputs were there: as a graph, from behind a gate, or one by one."""
-How = Again | Literal["none", "each", "waiting", "overhead", "capture", "hold", "poison", "copying"]
 
 
 class Clocking(Record):
     """How calls on a device are timed."""
 
-    clock: How = "none"
+    clock: Clock = "none"
     """`each` call by itself, `waiting` for the device after every call; `overhead`: as `each`, of a kernel that does
-    nothing. `capture`: all calls become one CUDA graph, which `replay` runs; `hold`: all are queued, and none begins before
-    `release`; `loop`: the calls of `capture` once more, one by one. Whatever calls these three are given, it is those.
-    `poison`: the last results are overwritten. `copying`: the reference copies parameters alone; `ns` is that of a graph,
-    `queued_ns` that of a loop."""
+    nothing."""
     busy_ns: int = 0
     """How long the device is kept busy before a call."""
     watched: bool = False
     """Whether work on other streams is looked for."""
-    off: tuple[str, ...] = ()
-    """Defences that a test switched off."""
+    cold_cache: bool = True
+    """Whether the L2 is emptied before each call that is timed by itself."""
 
 
 class Clocked(Reply):
@@ -134,8 +125,12 @@ class TakeParameters(Command[Done]):
 
 ROUNDED, CUT = "tf32 fp64", "cut fp64"
 """The reference in double precision with the factors of products rounded to TF32: up or down by chance, or towards zero."""
-DOUBLES = ("fp64", ROUNDED, CUT)
+SINGLE = "single fp64"
+"""The same where all arithmetic errs by chance as single precision does: what changes then lies on an edge."""
+DOUBLES = ("fp64", ROUNDED, CUT, SINGLE)
 """Variants that are one model in double precision."""
+INPUT_WRITTEN = "fault input_written"
+"""The name of what an interpreter raises for a kernel that changed what it was given."""
 WITHOUT_KERNELS = "without kernels"
 """The variant of an interpreted candidate whose launches do nothing."""
 
@@ -149,7 +144,7 @@ class Run(Command[Ran]):
 
 
 class RunInTurn(Command[RanInTurn]):
-    """Take so many calls one by one (`sandbox.turns`)."""
+    """Take so many calls one by one (`sandbox/handover.py`)."""
 
     kind: Literal["run_in_turn"] = "run_in_turn"
     count: int
@@ -165,6 +160,57 @@ class RunOnDevice(Command[Clocked]):
     calls: tuple[Offsets, ...]
     variant: str = ""
     how: Clocking = Clocking()
+    poison: bool = True
+    """Whether the last results are overwritten before."""
+    stream_order: bool = True
+    """Whether calls that are not timed must have completed their results on their own stream."""
+
+
+class CaptureGraph(Command[Done]):
+    """Make one CUDA graph of these calls, and remember their arguments."""
+
+    kind: Literal["capture_graph"] = "capture_graph"
+    calls: tuple[Offsets, ...]
+
+
+class HoldCalls(Command[Done]):
+    """Queue these calls behind a gate: none begins before it is opened."""
+
+    kind: Literal["hold_calls"] = "hold_calls"
+    calls: tuple[Offsets, ...]
+    poison: bool = True
+    """Whether the last results are overwritten before."""
+
+
+class Replay(Command[Done]):
+    """Make the calls that were captured or held, on what lies at their places now."""
+
+    kind: Literal["replay"] = "replay"
+    how: Again
+    idle: bool = False
+    """Nothing is computed: what an empty question takes."""
+
+
+class Overwrite(Command[Done]):
+    """Overwrite the last results."""
+
+    kind: Literal["overwrite"] = "overwrite"
+
+
+class CopyingTimed(Reply):
+    """What copying the parameters of some calls takes, in all."""
+
+    graph_ns: Whole
+    """As one graph."""
+    loop_ns: Whole
+    """One by one."""
+
+
+class TimeCopying(Command[CopyingTimed]):
+    """Copy the parameters of these calls and nothing else."""
+
+    kind: Literal["time_copying"] = "time_copying"
+    calls: tuple[Offsets, ...]
 
 
 class Export(Command[Exported]):
@@ -199,12 +245,18 @@ class ReduceTask(Command[TaskReduced]):
 
     kind: Literal["reduce_task"] = "reduce_task"
     workload: Workload
+    elements: Whole
+    """How many are aimed at."""
 
 
 class GraphExported(Reply):
     """What the reference computes."""
 
     graph: OpGraph
+    fault: Text = ""
+    """The exception that torch.export ended in; the graph is one operation then."""
+    log: Text = ""
+    """Its traceback."""
 
 
 class ExportGraph(Command[GraphExported]):
@@ -295,205 +347,3 @@ class Release(Command[Done]):
 
     kind: Literal["release"] = "release"
     collect: bool = False
-
-
-# --- candidates ------------------------------------------------------------------------------------------------------
-
-
-class LibraryLoaded(Reply):
-    """A library is open."""
-
-    pool: Whole
-    """Address of the memory for results."""
-
-
-class LoadLibrary(Command[LibraryLoaded]):
-    """Map the arena, allocate the pool and open a shared object; files: arena, library."""
-
-    kind: Literal["load_library"] = "load_library"
-    starts: tuple[int, ...]
-    entry: str
-    outputs: int
-    """How many there are."""
-    pool_bytes: int
-    workspace_bytes: int
-    threads: int
-    private: bool = False
-    """Inputs are this process's own copies."""
-
-
-class RunPlaced(Command[Ran]):
-    """As `Run`, with results at given addresses.
-
-    What the child's side of it takes is part of a call's time, and in the candidate's reach: it must be worth no cheat's
-    while. So the numbers travel as they lie in memory, and nothing is read of them but their count.
-    """
-
-    kind: Literal["run_placed"] = "run_placed"
-    count: Count
-    numbers: str
-    """Signed 64-bit numbers in hexadecimal digits: of each call the offsets, then the addresses of its results."""
-
-    @classmethod
-    def of(cls, calls: Sequence[Sequence[int]], outs: Sequence[Sequence[int]]) -> "RunPlaced":
-        """The calls at these offsets, with results at these addresses."""
-        numbers = [n for offsets, places in zip(calls, outs, strict=True) for n in (*offsets, *places)]
-        return cls(count=len(calls), numbers=struct.pack(f"<{len(numbers)}q", *numbers).hex())
-
-    @property
-    def rows(self) -> list[tuple[int, ...]]:
-        """The numbers of each call."""
-        data = bytes.fromhex(self.numbers)
-        return list(struct.iter_unpack(f"<{len(data) // 8 // self.count}q", data))
-
-
-class LoadInterpreted(Command[Done]):
-    """Remember a Triton candidate for the interpreter, and map the arena, which is the one file."""
-
-    kind: Literal["load_interpreted"] = "load_interpreted"
-    starts: tuple[int, ...]
-    candidate: Candidate
-    workload: Workload
-    init: str
-    arch: str
-
-
-class ExtensionBuild(Record):
-    """How a candidate that builds an extension when it is imported does so on the device."""
-
-    headers: str
-    """Folder of torch's precompiled headers."""
-    gencode: str
-
-
-class ModelLoaded(Reply):
-    """A candidate's model is built."""
-
-    binding: Binding = Binding()
-
-
-class _Load(Command[ModelLoaded]):
-    """What a candidate's own model is built from, wherever it will run."""
-
-    candidate: Candidate
-    workload: Workload
-    init: str
-    """Text of a file with the task's `get_init_inputs` alone."""
-    private: bool = False
-    """Its inputs may be written to."""
-    flags: Flags = Field(default={})
-    """What fp32 arithmetic depends on, as the task's own code left it."""
-    constant: bool = False
-    """Parameters stay as they are given first."""
-
-
-class LoadModel(_Load):
-    """Build a candidate's own model on the device; files: the arena's segments, outbox, and a compiled library if any."""
-
-    kind: Literal["load_model"] = "load_model"
-    sizes: tuple[int, ...]
-    outbox: int
-    extension: ExtensionBuild | None = None
-
-
-class LoadModule(_Load):
-    """Map the arena, which is the one file, and build a candidate's own model on this machine's cores."""
-
-    kind: Literal["load_module"] = "load_module"
-    starts: tuple[int, ...]
-    threads: int
-    headers: str | None = None
-    """Folder of torch's precompiled headers, for a candidate that builds an extension when it is imported."""
-
-
-class Clear(Command[Done]):
-    """Let go of the last results, and leave poison in memory of their sizes."""
-
-    kind: Literal["clear"] = "clear"
-    count: int
-    """Calls that come next."""
-
-
-class Held(Record):
-    """Where a module holds a parameter."""
-
-    address: Address
-    dtype: str
-    """Any word: untrusted code chooses it."""
-    strides: Annotated[tuple[Whole, ...], Field(max_length=64)]
-    """In elements."""
-
-
-class ParametersHeld(Reply):
-    """Where a module's tensors lie that parameters are copied to, in the task's order; None where there is no such one."""
-
-    tensors: Many[Held | None]
-
-
-class TellParameters(Command[ParametersHeld]):
-    """Tell where the parameters lie that it was given."""
-
-    kind: Literal["tell_parameters"] = "tell_parameters"
-
-
-class LibraryShare(Reply):
-    """How much of a call's time PyTorch's own operators take."""
-
-    share: float | None = None
-    """0 to 1; None where the profiler does not work."""
-
-
-class TellLibraryShare(Command[LibraryShare]):
-    """Make one call under PyTorch's profiler."""
-
-    kind: Literal["tell_library_share"] = "tell_library_share"
-    call: Offsets
-
-
-class ProgramLoaded(Reply):
-    """At least one plan can be launched."""
-
-    faults: Many[Text]
-    """Why others cannot."""
-
-
-class LoadProgram(Command[ProgramLoaded]):
-    """Bind launch plans; files: the arena's segments, outbox, modules."""
-
-    kind: Literal["load_program"] = "load_program"
-    sizes: tuple[int, ...]
-    outbox: int
-    inputs: int
-    """How many of the arena's segments are inputs; the others are parameters."""
-    output_bytes: tuple[int, ...]
-    plans: tuple[LaunchPlan, ...]
-    unaligned_plans: tuple[LaunchPlan, ...] = ()
-    private: tuple[TensorSpec, ...] = ()
-    """Inputs and parameters that become this process's own copies: all or none."""
-
-
-class Chosen(Reply):
-    """The fastest plan."""
-
-    index: Whole
-    us: Many[float]
-    """Of each plan; infinity where it cannot be launched."""
-
-
-class ChoosePlan(Command[Chosen]):
-    """Time every plan on one call and keep the fastest."""
-
-    kind: Literal["choose_plan"] = "choose_plan"
-    call: Offsets
-    outs: tuple[int, ...]
-
-
-class LaunchPlans(Command[Clocked]):
-    """As `RunOnDevice`, with results at `outs` in the outbox."""
-
-    kind: Literal["launch_plans"] = "launch_plans"
-    calls: tuple[Offsets, ...]
-    outs: tuple[tuple[int, ...], ...]
-    left_out: tuple[int, ...] = ()
-    """Launches that are skipped."""
-    how: Clocking = Clocking()

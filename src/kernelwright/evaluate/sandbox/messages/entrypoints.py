@@ -1,4 +1,4 @@
-"""Who takes which command, and how a child is born and ends."""
+"""Who serves a child of each kind, who takes which command, and how a child is born and ends."""
 
 from functools import reduce
 from operator import or_
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from kernelwright.evaluate.sandbox.jail import Jail
-from kernelwright.evaluate.sandbox.messages import calls, tasks, tools
+from kernelwright.evaluate.sandbox.messages import calls, candidates, tasks, tools
 from kernelwright.evaluate.sandbox.messages.base import Command, Question, refused
 from kernelwright.records.base import Record
 
@@ -30,33 +30,44 @@ ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
         calls.PutState,
         calls.MapDeviceArena,
         calls.RunOnDevice,
+        calls.TimeCopying,
         calls.Export,
         calls.Release,
     ),
-    "cpp": (calls.LoadLibrary, calls.RunPlaced, calls.RunInTurn, calls.DescribeInputs),
+    "cpp": (candidates.LoadLibrary, candidates.RunPlaced, calls.RunInTurn, calls.DescribeInputs),
     "module": (
-        calls.LoadModule,
+        candidates.LoadModule,
         calls.TakeParameters,
-        calls.TellParameters,
-        calls.Clear,
+        candidates.TellParameters,
+        candidates.Clear,
         calls.Run,
         calls.RunInTurn,
         calls.DescribeInputs,
-        calls.TellLibraryShare,
+        candidates.TellLibraryShare,
         calls.TellPrecision,
     ),
-    "interpreted": (calls.LoadInterpreted, calls.Run),
+    "interpreted": (candidates.LoadInterpreted, candidates.Examine, calls.Run),
     "cuda": (
         calls.Open,
-        calls.LoadModel,
+        candidates.LoadModel,
         calls.TakeParameters,
         calls.RunOnDevice,
+        calls.CaptureGraph,
+        calls.HoldCalls,
+        calls.Replay,
+        calls.Overwrite,
         calls.Export,
         calls.DescribeInputs,
         calls.TellPrecision,
-        calls.TellLibraryShare,
+        candidates.TellLibraryShare,
     ),
-    "launcher": (calls.Open, calls.LoadProgram, calls.ChoosePlan, calls.LaunchPlans, calls.DescribeInputs),
+    "launcher": (
+        calls.Open,
+        candidates.LoadProgram,
+        candidates.ChoosePlan,
+        candidates.LaunchPlans,
+        calls.DescribeInputs,
+    ),
     "cross": (tools.BuildCross, tools.Capture),
     "extension": (tools.BuildExtension,),
     "lowering": (tools.Lower,),
@@ -65,6 +76,25 @@ ENTRYPOINTS: dict[str, tuple[type[AnyCommand], ...]] = {
     "profiled": (tools.PrepareProfile, tools.Trace, tools.CountUnder, tools.MeasureRates),
 }
 """What a child of each kind is asked; anything else is refused before it is sent."""
+
+
+_ROOM = "kernelwright.evaluate.entrypoints"
+MODULES = {
+    "reference": f"{_ROOM}.reference.cpu",
+    "cpp": f"{_ROOM}.candidate.cpp",
+    "module": f"{_ROOM}.candidate.module",
+    "cross": f"{_ROOM}.tools.cross",
+    "interpreted": f"{_ROOM}.candidate.interpreted",
+    "launcher": f"{_ROOM}.candidate.launcher",
+    "cuda": f"{_ROOM}.candidate.cuda",
+    "reference_cuda": f"{_ROOM}.reference.cuda",
+    "tool": f"{_ROOM}.tools.tool",
+    "profiled": f"{_ROOM}.tools.profiled",
+    "nvrtc": f"{_ROOM}.tools.nvrtc",
+    "extension": f"{_ROOM}.tools.extension",
+    "lowering": f"{_ROOM}.tools.lowering",
+}
+"""Which module serves a child of each kind; it has `serve(control)`."""
 
 
 class Warmed(Record):

@@ -18,17 +18,24 @@ class TaskLoaded(Reply):
     outputs: Many[TensorSpec]
     tree: JsonValue
     """How the inputs are put together, as `Workload.tree`."""
+    result: JsonValue = None
+    """How the results are, as `Workload.result`."""
     changes: Many[Text]
     """Inputs and parameters that forward writes to."""
     state: Many[Text]
     """Those of them whose new values are the last outputs."""
+    constants: Many[Text] = ()
+    """Parameters that no state_dict has."""
     grown: bool
     """Forward adds parameters or buffers, or takes some away."""
     random: Many[bool]
     """Of each output: whether two calls on the same inputs differ by more than an order of adding up."""
     spread: Many[Figure]
     """Of each output: how far two calls are apart, relative, where it is no more than that."""
-    finite: bool
+    broken: Text
+    """The first result that is NaN, and where; empty where none is."""
+    infinite: Many[Whole] = ()
+    """Results that are infinite somewhere, which may be right."""
     scratch_bytes: Whole = 0
     """Device memory that a call takes beside inputs, parameters and results."""
     rows_apart: bool = False

@@ -1,48 +1,38 @@
 """Attention in Triton: one program makes the results of a block of queries."""
 
-from dataclasses import dataclass
+from kernelwright.propose.author.emit.scope import Names
+from kernelwright.propose.author.emit.tile import Group, TileScope, masked, program_id, split_position
+from kernelwright.propose.author.emit.triton import function, pointers
+from kernelwright.propose.author.families.attention.plan import (
+    Attention,
+    AttentionSchedule,
+    attention_cost,
+    attention_default,
+    attention_space,
+    in_powers_of_two,
+    matched,
+    scale_of,
+    warps_of,
+)
+from kernelwright.propose.author.families.family import Family, TileKernel
+from kernelwright.propose.author.ir.expr import Call, Element, Expr, Index
 
-from kernelwright.propose.author.families.attention.plan import Attention, in_powers_of_two, scale_of
-from kernelwright.propose.author.families.attention.schedule import AttentionSchedule, warps_of
-from kernelwright.propose.author.families.family import Text
-from kernelwright.propose.author.plan.expr import Call, Element, Expr, Index
-from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
-from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
-from kernelwright.propose.author.source.writer import Writer
-
-WORDS = frozenset({
-    "row", "blocks", "batch", "column", "start", "key", "below", "feature", "beneath", "in_rows", "in_columns",
-    "in_span", "in_below", "in_features", "in_beneath", "queries", "keys", "values", "products", "scores", "top",
-    "shift", "weights", "norm", "total", "larger", "keep", "block",
-    "turn", "first", "height", *HELPERS,
-})  # fmt: skip
+SIZES = ("BLOCK_M", "BLOCK_N", "STAGES")
 TOGETHER = 8
 """Batches whose programs run side by side."""
 
 
-def write_triton(plan: Attention, schedule: AttentionSchedule, name: str, prefix: str) -> Text:
-    """The kernel under a name."""
-    kernel = _Kernel(plan, schedule)
-    text = kernel.text(name)
-    constants = {
-        f"{prefix}BLOCK_M": schedule.block_m, f"{prefix}BLOCK_N": schedule.block_n,
-        f"{prefix}STAGES": schedule.stages, f"{prefix}WARPS": warps_of(plan, schedule),
-        **({f"{prefix}REGISTERS": schedule.registers} if schedule.registers else {}),
-    }  # fmt: skip
-    return Text(text, kernel.launch(name, prefix), constants, helpers_in(text))
-
-
-@dataclass
-class _Kernel:
-    plan: Attention
-    schedule: AttentionSchedule
+class _Kernel(TileKernel[Attention, AttentionSchedule]):
+    WORDS = frozenset({
+        "row", "blocks", "batch", "column", "start", "key", "below", "feature", "beneath", "in_rows", "in_columns",
+        "in_span", "in_below", "in_features", "in_beneath", "queries", "keys", "values", "products", "scores", "top",
+        "shift", "weights", "norm", "total", "larger", "keep", "block",
+        "turn", "first", "height",
+    })  # fmt: skip
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         plan, count = self.plan, self.plan.part.count
-        self.part, self.writer = plan.part, Writer("    ")
-        self.tensors = (*self.part.reads, *self.part.writes)
-        self.names = Names({*WORDS, *(t.identifier for t in self.tensors)})
         self.row_count, self.span = count(plan.rows), count(plan.span)
         self.feature_count, self.column_count = count(plan.features), count(plan.columns)
         self.batches = count(plan.batch)
@@ -57,23 +47,31 @@ class _Kernel:
         self.feature = Group(plan.features, "feature", "in_features" if short else "")
         self.beneath = Group(plan.features, "beneath", "in_beneath" if short else "")
 
+    @property
+    def constants(self) -> dict[str, int]:
+        """See `TileKernel.constants`."""
+        s = self.schedule
+        registers = {"REGISTERS": s.registers} if s.registers else {}
+        return {
+            **dict(zip(SIZES, (s.block_m, s.block_n, s.stages), strict=True)),
+            "WARPS": warps_of(self.plan, s),
+            **registers,
+        }
+
     def launch(self, name: str, prefix: str) -> list[str]:
+        """See `TileKernel.launch`."""
         pointers = ", ".join(t.identifier for t in self.tensors)
         blocks = f"triton.cdiv({self.row_count}, {prefix}BLOCK_M)"
         count = f"{self.batches} * {blocks}" if self.batches > 1 else blocks
-        sizes = ", ".join(f"{size}={prefix}{size}" for size in ("BLOCK_M", "BLOCK_N", "STAGES"))
+        sizes = ", ".join(f"{size}={prefix}{size}" for size in SIZES)
         most = f" maxnreg={prefix}REGISTERS," if self.schedule.registers else ""
         return [f"{name}[({count},)](", f"    {pointers},", f"    {sizes}, num_warps={prefix}WARPS,{most}", ")"]
 
     def text(self, name: str) -> str:
+        """See `TileKernel.text`."""
         w = self.writer
-        w.line("@triton.jit")
-        with w.block(f"def {name}(", "):"):
-            for tensor in self.tensors:
-                w.line(f"{tensor.identifier}_ptr,")
-            for size in ("BLOCK_M", "BLOCK_N", "STAGES"):
-                w.line(f"{size}: tl.constexpr,")
-        with w.block('    """One program makes BLOCK_M results, and walks over the keys BLOCK_N at a time."""'):
+        idea = "One program makes BLOCK_M results, and walks over the keys BLOCK_N at a time."
+        with function(w, name, pointers(self.tensors), SIZES, idea):
             self._place()
             self._read("queries", self.plan.queries, self.names, (self.rows, self.feature))
             w.line('top = tl.full([BLOCK_M, 1], -float("inf"), tl.float32)')
@@ -103,9 +101,8 @@ class _Kernel:
         return TileScope(self.part, self.writer, names, groups=(*groups, self.batch))
 
     def _place(self) -> None:
-        w = self.writer
-        program = "tl.cast(tl.program_id(0), tl.int64)" if large(self.part) else "tl.program_id(0)"
-        w.line("blocks = tl.cdiv(" + f"{self.row_count}, BLOCK_M)")
+        w, program = self.writer, program_id(self.part)
+        w.line(f"blocks = tl.cdiv({self.row_count}, BLOCK_M)")
         if self.plan.causal is not None:
             self._longest_first(program)
         elif self.batches > 1:
@@ -116,7 +113,7 @@ class _Kernel:
         w.line("row = block * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]")
         self._line(self.columns, f"tl.arange(0, {self.wide})[None, :]", self.column_count)
         self._line(self.feature, f"tl.arange(0, {self.deep})[None, :]", self.feature_count)
-        self._mask(self.rows, self.row_count)
+        masked(w, (self.rows, self.row_count))
         plan = self.plan
         wanted: list[Expr] = [plan.node, plan.root.expr, *map(Index, plan.root.axes)]
         for group in (self.batch, self.rows, self.columns):
@@ -141,11 +138,7 @@ class _Kernel:
 
     def _line(self, group: Group, text: str, count: int) -> None:
         self.writer.line(f"{group.position} = {text}")
-        self._mask(group, count)
-
-    def _mask(self, group: Group, count: int) -> None:
-        if group.mask:
-            self.writer.line(f"{group.mask} = {group.position} < {count}")
+        masked(self.writer, (group, count))
 
     def _step(self, scores: Expr) -> None:
         """One block of keys and values; the scores count powers of two."""
@@ -222,3 +215,8 @@ class _Kernel:
 
 def _power(extent: int) -> int:
     return max(16, 1 << (extent - 1).bit_length())
+
+
+ATTENTION = Family(
+    "attention", matched, AttentionSchedule, attention_default, attention_space, _Kernel.write, cost=attention_cost
+)

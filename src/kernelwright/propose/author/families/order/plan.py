@@ -5,11 +5,15 @@ of floats (a NaN is the largest, as in PyTorch), and below them the position, so
 """
 
 from dataclasses import dataclass
+from math import log2, prod
+from typing import Literal
 
 from kernelwright.propose.author.families.family import Match
 from kernelwright.propose.author.families.strided.plan import merged
-from kernelwright.propose.author.plan.expr import Expr, Order
-from kernelwright.propose.author.plan.program import Part, heavies
+from kernelwright.propose.author.ir.expr import Expr, Order
+from kernelwright.propose.author.ir.program import Part, heavies
+from kernelwright.propose.author.ir.space import Option
+from kernelwright.records.base import Record
 
 FEW = 16
 """Places that are found one after the other."""
@@ -69,3 +73,55 @@ def matched_on_gpu(part: Part) -> Match | None:
         return found
     few = found.plan.places <= FEW
     return found if found.plan.length <= (LONGEST if few else LONGEST_SORTED) else Match(None)
+
+
+TILE = 1024
+"""Elements that a program of short rows holds."""
+
+
+class OrderSchedule(Record):
+    """Degrees of freedom; none changes the result."""
+
+    rows: int = 1
+    """Rows that a program takes. A power of two."""
+    warps: int = 4
+    how: Literal["network", "rounds"] = "network"
+    """A bitonic network (Batcher 1968), or the largest of what is left, once for each place."""
+
+
+def block(plan: Sorted) -> int:
+    """Elements of a tile's row."""
+    return 1 << (plan.length - 1).bit_length()
+
+
+def order_default(plan: Sorted) -> OrderSchedule:
+    """Rounds for few places; as many rows as fill a tile."""
+    width = block(plan)
+    rows = min(max(1, TILE // width), 1 << max(0, plan.row_count - 1).bit_length())
+    how: Literal["network", "rounds"] = "rounds" if plan.places <= FEW else "network"
+    return OrderSchedule(rows=rows, how=how, warps=max(4, min(16, rows * width // 512)))
+
+
+def order_space(plan: Sorted) -> list[Option]:
+    """The options that mean something for this plan."""
+    options = [Option("rows", (1, 2, 4, 8, 16), "latency"), Option("warps", (1, 2, 4, 8, 16), "latency")]
+    if plan.places <= 4 * FEW and plan.length <= LONGEST_SORTED:
+        options.append(Option("how", ("network", "rounds"), "compute"))
+    return options
+
+
+BYTES_US = 3.5e6
+LAUNCH_US = 2.5
+STEPS_US = 2.0e6
+"""Elements that a large device compares and exchanges in a microsecond."""
+
+
+def order_cost(plan: Sorted, schedule: OrderSchedule) -> float:
+    """Estimated microseconds on a large device."""
+    width = block(plan)
+    bits = log2(width)
+    steps = plan.places if schedule.how == "rounds" else bits * (bits + 1) / 2
+    moved = 4.0 * sum(prod(e.sizes) for e in plan.part.elements) + 8.0 * plan.row_count * plan.places
+    padded = -(-plan.row_count // schedule.rows) * schedule.rows * width
+    spare = max(1.0, schedule.rows * width / (schedule.warps * 32) / 64)
+    return LAUNCH_US + max(moved / BYTES_US, padded * steps / STEPS_US * spare)

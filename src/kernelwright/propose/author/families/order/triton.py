@@ -1,56 +1,50 @@
 """A sort in Triton: a tile of whole rows as numbers that hold an element and its position, and the first places of each."""
 
-from dataclasses import dataclass
-
-from kernelwright.propose.author.families.family import Text, of_rows
-from kernelwright.propose.author.families.order.plan import Sorted
-from kernelwright.propose.author.families.order.schedule import OrderSchedule, block
-from kernelwright.propose.author.plan.expr import Expr, Index, Order
-from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
-from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
-from kernelwright.propose.author.source.writer import Writer
-
-WORDS = frozenset({"row", "column", "inside", "exists", "wanted", "turn", "place", "keys", "first", "there", *HELPERS})
-
-
-def write_triton(plan: Sorted, schedule: OrderSchedule, name: str, prefix: str) -> Text:
-    """The kernel under a name."""
-    schedule = of_rows(schedule, plan.rows)
-    kernel = _Kernel(plan, schedule)
-    text = kernel.text(name)
-    tensors = ", ".join(t.identifier for t in kernel.tensors)
-    count = f"triton.cdiv({plan.row_count}, {prefix}ROWS)"
-    given = f"ROWS={prefix}ROWS, BLOCK={block(plan)}, num_warps={prefix}WARPS"
-    constants = {f"{prefix}ROWS": schedule.rows, f"{prefix}WARPS": schedule.warps}
-    return Text(text, [f"{name}[({count},)]({tensors}, {given})"], constants, helpers_in(text))
+from kernelwright.propose.author.emit.scope import Names
+from kernelwright.propose.author.emit.tile import Group, TileScope, masked, program_id, split_position
+from kernelwright.propose.author.emit.triton import function, pointers
+from kernelwright.propose.author.families.family import Family, TileKernel, of_rows
+from kernelwright.propose.author.families.order.plan import (
+    OrderSchedule,
+    Sorted,
+    block,
+    matched_on_gpu,
+    order_cost,
+    order_default,
+    order_space,
+)
+from kernelwright.propose.author.ir.expr import Expr, Index, Order
 
 
-@dataclass
-class _Kernel:
-    plan: Sorted
-    schedule: OrderSchedule
+class _Kernel(TileKernel[Sorted, OrderSchedule]):
+    WORDS = frozenset({"row", "column", "inside", "exists", "wanted", "turn", "place", "keys", "first", "there"})
 
     def __post_init__(self) -> None:
-        plan = self.plan
-        self.part, self.node, self.writer = plan.part, plan.node, Writer("    ")
-        self.tensors = (*self.part.reads, *self.part.writes)
-        self.names = Names({*WORDS, *(t.identifier for t in self.tensors)})
+        super().__post_init__()
+        self.schedule, plan = of_rows(self.schedule, self.plan.rows), self.plan
+        self.node = plan.node
         self.rows = Group(plan.rows, "row", "inside" if plan.row_count % self.schedule.rows else "")
         self.columns = Group((self.node.axis,), "column", "exists" if plan.length < block(plan) else "")
         self.among = 1 << (plan.places - 1).bit_length()
         ragged = self.schedule.how == "network" and self.among > plan.places
         self.places = Group((self.node.place,), "place", "wanted" if ragged else "")
 
+    @property
+    def constants(self) -> dict[str, int]:
+        """See `TileKernel.constants`."""
+        return {"ROWS": self.schedule.rows, "WARPS": self.schedule.warps}
+
+    def launch(self, name: str, prefix: str) -> list[str]:
+        """See `TileKernel.launch`."""
+        tensors = ", ".join(t.identifier for t in self.tensors)
+        given = f"ROWS={prefix}ROWS, BLOCK={block(self.plan)}, num_warps={prefix}WARPS"
+        return [f"{name}[(triton.cdiv({self.plan.row_count}, {prefix}ROWS),)]({tensors}, {given})"]
+
     def text(self, name: str) -> str:
+        """See `TileKernel.text`."""
         w = self.writer
-        w.line("@triton.jit")
-        with w.block(f"def {name}(", "):"):
-            for tensor in self.tensors:
-                w.line(f"{tensor.identifier}_ptr,")
-            w.line("ROWS: tl.constexpr,")
-            w.line("BLOCK: tl.constexpr,")
-        with w.block(f'    """One program finds the first {self.plan.places} places of ROWS rows."""'):
+        idea = f"One program finds the first {self.plan.places} places of ROWS rows."
+        with function(w, name, pointers(self.tensors), ("ROWS", "BLOCK"), idea):
             self._keys()
             if self.schedule.how == "rounds":
                 self._rounds()
@@ -61,13 +55,10 @@ class _Kernel:
     def _keys(self) -> None:
         """Elements and positions of a tile; what does not exist comes last."""
         w, node = self.writer, self.node
-        program = "tl.cast(tl.program_id(0), tl.int64)" if large(self.part) else "tl.program_id(0)"
-        w.line(f"row = {program} * ROWS + tl.arange(0, ROWS)[:, None]")
-        if self.rows.mask:
-            w.line(f"inside = row < {self.plan.row_count}")
+        w.line(f"row = {program_id(self.part)} * ROWS + tl.arange(0, ROWS)[:, None]")
+        masked(w, (self.rows, self.plan.row_count))
         w.line("column = tl.arange(0, BLOCK)[None, :]")
-        if self.columns.mask:
-            w.line(f"exists = column < {self.plan.length}")
+        masked(w, (self.columns, self.plan.length))
         conditions = [] if node.inside is None else [node.inside]
         wanted: list[Expr] = [node.arg, node.position, *conditions, *map(Index, self.part.roots[0].axes)]
         for group in (self.rows, self.columns):
@@ -90,8 +81,7 @@ class _Kernel:
         most = self.among >= block(self.plan)
         w.line("first = tl.sort(keys, descending=True)" if most else f"first = tl.topk(keys, {self.among})")
         w.line(f"place = tl.arange(0, {'BLOCK' if most else self.among})[None, :]")
-        if self.places.mask:
-            w.line(f"wanted = place < {self.plan.places}")
+        masked(w, (self.places, self.plan.places))
         self._store(self.names)
 
     def _rounds(self) -> None:
@@ -118,3 +108,6 @@ def _told(node: Order) -> str:
     if node.what == "place":
         return "2147483647 - (first & 0xFFFFFFFF)"
     return f"{'_order_value' if node.kind == 'float' else '_whole_value'}(first, {node.descending})"
+
+
+ORDER = Family("order", matched_on_gpu, OrderSchedule, order_default, order_space, _Kernel.write, cost=order_cost)

@@ -6,27 +6,58 @@ Geijn 2008, with the roles of the factors exchanged). Whatever becomes of a sum 
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from math import prod
+from typing import Literal
 
-from kernelwright.propose.author.families.product.cpp_schedule import PanelSchedule
-from kernelwright.propose.author.families.product.plan import Product
-from kernelwright.propose.author.families.strided.cpp import LoopScope
-from kernelwright.propose.author.plan.expr import Expr, Index, walk
-from kernelwright.propose.author.plan.positions import digits, flattened
-from kernelwright.propose.author.source.cpp_expr import to_memory
-from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.writer import Writer
+from kernelwright.propose.author.emit.loops import Loops
+from kernelwright.propose.author.emit.scope import Names
+from kernelwright.propose.author.families.family import CPU_OPTIONS, CpuSchedule, Family
+from kernelwright.propose.author.families.product.plan import Product, matched
+from kernelwright.propose.author.ir.expr import Expr, Index, walk
+from kernelwright.propose.author.ir.positions import digits, flattened
+from kernelwright.propose.author.ir.space import Option
+
+TILES = 8
+"""Tiles that keep the threads of a small machine busy."""
+
+
+class PanelSchedule(CpuSchedule):
+    """Degrees of freedom; none changes the result beyond rounding."""
+
+    rows: Literal[60, 120, 240, 480] = 240
+    """Rows of a tile: whole register tiles of six or twelve."""
+    columns: Literal[32, 64, 128, 256] = 128
+    """Columns of a tile, which are packed together."""
+    depth: Literal[64, 128, 256, 512] = 256
+    """Products that are added up before the next panels are packed."""
+    vector_bits: Literal[256, 512] = 512
+
+
+def panel_default(plan: Product) -> PanelSchedule:
+    """The largest tiles that leave no core idle."""
+    batch, rows, columns, _ = plan.extents
+    found = PanelSchedule()
+    for wide, tall in ((128, 240), (64, 240), (64, 120), (32, 120), (32, 60)):
+        found = PanelSchedule(columns=wide, rows=tall)
+        if batch * -(-rows // tall) * -(-columns // wide) >= TILES:
+            break
+    return found
+
+
+def panel_space(plan: Product) -> list[Option]:
+    """The options that mean something for this plan."""
+    return [
+        Option("rows", (60, 120, 240, 480), "memory"),
+        Option("columns", (32, 64, 128, 256), "memory"),
+        Option("depth", (64, 128, 256, 512), "memory"),
+        *CPU_OPTIONS,
+    ]
+
 
 SMALL = 2**31
 """Elements from which on a position needs 64 bits."""
 HIGHEST = 12
 """Rows of the tallest register tile."""
-LETTERS = "ijklmnpqrstuvw"
-FRAME = frozenset({
-    "packed", "panel", "right", "total", "top", "bottom", "begin", "width", "start", "end", "step", "lane", "row", "column",
-    "deep", "to", "high", "from_row", "from_column",
-})  # fmt: skip
 
 
 def scratch(plan: Product) -> int:
@@ -35,29 +66,18 @@ def scratch(plan: Product) -> int:
     return batch * (rows + HIGHEST) * depth
 
 
-def write_cpp(plan: Product, schedule: PanelSchedule, writer: Writer, taken: set[str], room: str) -> None:
-    """The loops of one kernel, in a scope of their own; `room` holds `scratch` floats."""
-    _Panels(plan, schedule, writer, Names({*taken, *FRAME}), room).write()
-
-
-@dataclass
-class _Panels:
-    plan: Product
-    schedule: PanelSchedule
-    writer: Writer
-    names: Names
-    room: str
+class _Panels(Loops[Product, PanelSchedule]):
+    WORDS = frozenset({
+        "packed", "panel", "right", "total", "top", "bottom", "begin", "width", "start", "end", "step", "lane", "row",
+        "column", "deep", "to", "high", "from_row", "from_column",
+    })  # fmt: skip
 
     def __post_init__(self) -> None:
-        self.part, self.sizes = self.plan.part, self.plan.part.sizes
+        super().__post_init__()
         self.batches, self.rows, self.columns, self.depth = self.plan.extents
         most = max(scratch(self.plan), *(prod(t.shape) for t in (*self.part.reads, *self.part.writes)))
-        self.whole = "int" if most < SMALL else "std::int64_t"
-        axes = (*self.plan.batch, *self.plan.rows, *self.plan.columns, *self.plan.depth)
-        letters = iter([c for c in LETTERS if c not in self.names.taken])
-        self.letter = {axis: self.names.fresh(next(letters, "axis")) for axis in axes}
-        for axis in axes:
-            self.names.values[Index(axis).key] = self.letter[axis]
+        self.whole = "int" if most < SMALL else self.whole
+        self.name_axes((*self.plan.batch, *self.plan.rows, *self.plan.columns, *self.plan.depth))
 
     def write(self) -> None:
         """Pack the left factor, then make tile after tile."""
@@ -65,47 +85,31 @@ class _Panels:
         with w.block("{", "}"):
             each = f"(({self.rows} + fast::HIGH - 1) / fast::HIGH * fast::HIGH * {self.depth})"
             self._pack_left(each)
-            with ExitStack() as stack:
-                loops = [
-                    *(self._head(axis) for axis in self.plan.batch),
-                    f"for ({self.whole} top = 0; top < {self.rows}; top += {self.schedule.rows})",
-                    f"for ({self.whole} begin = 0; begin < {self.columns}; begin += {self.schedule.columns})",
-                ]
-                clause = f"schedule({self.schedule.distribution})"
-                w.pragma(f"#pragma omp parallel for collapse({len(loops)})", clause)
-                for number, head in enumerate(loops):
-                    last = number == len(loops) - 1
-                    stack.enter_context(w.block(head + " {" * last, "}" * last))
+            tiles = self.count("top", str(self.rows), step=self.schedule.rows)
+            slices = self.count("begin", str(self.columns), step=self.schedule.columns)
+            heads = [*map(self.head, self.plan.batch), tiles, slices]
+            with self.nest(heads, f"schedule({self.schedule.distribution})"):
                 self._tile(each)
-
-    def _head(self, axis: int) -> str:
-        name = self.letter[axis]
-        return f"for ({self.whole} {name} = 0; {name} < {self.sizes[axis]}; ++{name})"
 
     def _batch(self, each: str) -> str:
         """Where the packed factor of a batch begins."""
         if not self.plan.batch:
             return self.room
         position = flattened([Index(a) for a in self.plan.batch], [self.sizes[a] for a in self.plan.batch])
-        scope = self._scope(self.names.inner())
-        return f"{self.room} + ({scope.write([position])[0]}) * {each}"
+        return f"{self.room} + ({self.scope(self.names.inner()).write([position])[0]}) * {each}"
 
     # Packing.
 
     def _pack_left(self, each: str) -> None:
         """Panels as high as a register tile: the elements of a column of one lie together."""
         w = self.writer
-        loops = [*(self._head(a) for a in self.plan.batch)]
-        loops.append(f"for ({self.whole} top = 0; top < {self.rows}; top += fast::HIGH)")
-        w.pragma(f"#pragma omp parallel for collapse({len(loops)})", "schedule(static)")
-        with ExitStack() as stack:
-            for number, head in enumerate(loops):
-                last = number == len(loops) - 1
-                stack.enter_context(w.block(head + " {" * last, "}" * last))
+        heads = [*map(self.head, self.plan.batch), self.count("top", str(self.rows), step="fast::HIGH")]
+        alone = ["collapse(1)"] * (len(heads) == 1)
+        with self.nest(heads, *alone, "schedule(static)"), ExitStack() as stack:
             w.line(f"float* to = {self._batch(each)} + top * {self.depth};")
             for axis in self.plan.depth:
-                stack.enter_context(w.block(self._head(axis) + " {", "}"))
-            with w.block(f"for ({self.whole} lane = 0; lane < fast::HIGH; ++lane) {{", "}"):
+                stack.enter_context(self.loop(self.head(axis)))
+            with self.loop(self.count("lane", "fast::HIGH")):
                 names = self.names.inner()
                 w.line(f"const {self.whole} row = std::min<{self.whole}>(top + lane, {self.rows - 1});")
                 self._split(names, self.plan.rows, "row", [self.plan.left])
@@ -115,19 +119,18 @@ class _Panels:
     def _pack_right(self) -> None:
         """Panels as wide as a register tile: the elements of a row of one lie together."""
         w = self.writer
-        with w.block(f"for ({self.whole} step = start; step < end; ++step) {{", "}"):
+        with self.loop(self.count("step", "end", "start")):
             names = self.names.inner()
             self._split(names, self.plan.depth, "step", [self.plan.right])
-            with w.block(f"for ({self.whole} panel = 0; panel < width; panel += fast::WIDE) {{", "}"):
+            with self.loop(self.count("panel", "width", step="fast::WIDE")):
                 w.line("float* const to = right + panel * (end - start) + (step - start) * fast::WIDE;")
-                w.pragma("#pragma omp simd")
-                with w.block(f"for ({self.whole} lane = 0; lane < fast::WIDE; ++lane) {{", "}"):
+                with self.loop(self.count("lane", "fast::WIDE"), vector=True):
                     inner = names.inner()
                     self._column(inner, "panel + lane", [self.plan.right])
                     w.line(f"to[lane] = {self._factor(self.plan.right, inner)};")
 
     def _factor(self, factor: Expr, names: Names) -> str:
-        (text,) = self._scope(names).write([factor])
+        (text,) = self.scope(names).write([factor])
         return text if factor.kind == "float" else f"static_cast<float>({text})"
 
     # A tile.
@@ -139,11 +142,11 @@ class _Panels:
         w.line(f"alignas(64) float right[{s.depth * s.columns}];")
         w.line(f"alignas(64) float total[{(s.rows + HIGHEST) * s.columns}] = {{}};")
         self._places()
-        with w.block(f"for ({self.whole} start = 0; start < {self.depth}; start += {s.depth}) {{", "}"):
+        with self.loop(self.count("start", str(self.depth), step=s.depth)):
             w.line(f"const {self.whole} end = std::min<{self.whole}>(start + {s.depth}, {self.depth});")
             self._pack_right()
-            across = w.block(f"for ({self.whole} panel = 0; panel < width; panel += fast::WIDE) {{", "}")
-            with across, w.block(f"for ({self.whole} high = top; high < bottom; high += fast::HIGH) {{", "}"):
+            across = self.loop(self.count("panel", "width", step="fast::WIDE"))
+            with across, self.loop(self.count("high", "bottom", "top", "fast::HIGH")):
                 w.line(f"const float* const left = {self._batch(each)} + high * {self.depth} + start * fast::HIGH;")
                 w.line("const float* const slice = right + panel * (end - start);")
                 w.line(f"float* const sums = total + (high - top) * {s.columns} + panel;")
@@ -157,26 +160,22 @@ class _Panels:
         w = self.writer
         for axis in self.plan.columns:
             w.line(f"std::int32_t {self.letter[axis]}_of[{self.schedule.columns}];")
-        with w.block(f"for ({self.whole} lane = 0; lane < {self.schedule.columns}; ++lane) {{", "}"):
+        with self.loop(self.count("lane", str(self.schedule.columns))):
             w.line(f"const {self.whole} column = std::min<{self.whole}>(begin + lane, {self.columns - 1});")
             names = self.names.inner()
             for axis, text in self._digits(names, self.plan.columns, "column"):
                 w.line(f"{self.letter[axis]}_of[lane] = static_cast<std::int32_t>({text});")
 
     def _store(self) -> None:
-        w, root = self.writer, self.plan.root
-        wanted = [root.expr, *(Index(a) for a in root.axes)]
-        with w.block(f"for ({self.whole} row = top; row < bottom; ++row) {{", "}"):
+        root = self.plan.root
+        wanted = [root.expr, *map(Index, root.axes)]
+        with self.loop(self.count("row", "bottom", "top")):
             names = self.names.inner()
             self._split(names, self.plan.rows, "row", wanted)
-            w.pragma("#pragma omp simd")
-            with w.block(f"for ({self.whole} lane = 0; lane < width; ++lane) {{", "}"):
+            with self.loop(self.count("lane", "width"), vector=True):
                 self._column(names, "lane", wanted, inside=True)
                 names.values[self.plan.node.key] = f"total[(row - top) * {self.schedule.columns} + lane]"
-                scope = self._scope(names)
-                place = flattened([Index(a) for a in root.axes], [self.sizes[a] for a in root.axes])
-                text, where = scope.write([root.expr, place])
-                w.line(f"{root.tensor.identifier}[{where}] = {to_memory(root.tensor.dtype, text)};")
+                self.store(root, names)
 
     # Positions.
 
@@ -184,9 +183,8 @@ class _Panels:
         """Each axis with its part of a position."""
         marker = Index(-1)
         names.values[marker.key] = position
-        scope = self._scope(names)
         found = digits(marker, [self.sizes[a] for a in axes])
-        return list(zip(axes, scope.write(found), strict=True))
+        return list(zip(axes, self.scope(names).write(found), strict=True))
 
     def _split(self, names: Names, axes: Sequence[int], position: str, roots: Sequence[Expr]) -> None:
         """A line for each axis that the roots need."""
@@ -213,5 +211,7 @@ class _Panels:
             if axis in needed:
                 self.writer.line(f"const {self.whole} {self.letter[axis]} = {self.letter[axis]}_of[{lane}];")
 
-    def _scope(self, names: Names) -> LoopScope:
-        return LoopScope(self.part, self.writer, names, index="lane", whole=self.whole)
+
+PRODUCT_LOOPS = Family(
+    "product", matched, PanelSchedule, panel_default, panel_space, _Panels.write_into(), scratch=scratch
+)

@@ -16,8 +16,8 @@ from math import gcd, prod
 from typing import NamedTuple
 
 from kernelwright.propose.author.families.product.plan import Product
-from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, transform
-from kernelwright.propose.author.plan.plan import Tensor
+from kernelwright.propose.author.ir.expr import Call, Const, Element, Expr, Index, transform
+from kernelwright.propose.author.ir.program import Tensor
 from kernelwright.records.tensor import ITEM_BYTES, DType
 
 WORDS = ("high", "low", "rest")

@@ -5,14 +5,13 @@ halves, which leaves shared memory for one more slice. A program of Hopper's is 
 docs/log.md says (2026-11-28): of 56 such kernels on an H200 this one is the fastest.
 """
 
+from kernelwright.propose.author.emit.scope import Names, Writer
+from kernelwright.propose.author.emit.tile import Group, TileScope, large, split_position
+from kernelwright.propose.author.emit.triton import function, pointers
+from kernelwright.propose.author.emit.triton_file import helpers_in
 from kernelwright.propose.author.families.family import Text
-from kernelwright.propose.author.families.product.matrices import Matrix
-from kernelwright.propose.author.families.product.plan import Product
+from kernelwright.propose.author.families.product.plan import Matrix, Product
 from kernelwright.propose.author.families.product.schedule import ProductSchedule, stages_that_fit
-from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
-from kernelwright.propose.author.source.triton_helpers import helpers_in
-from kernelwright.propose.author.source.writer import Writer
 
 SIZES = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP")
 MAPS = ("left_map", "right_map", "out_map")
@@ -68,13 +67,8 @@ class _Persistent:
 
     def text(self, name: str) -> str:
         w = self.writer
-        w.line("@triton.jit")
-        with w.block(f"def {name}(", "):"):
-            for parameter in (*MAPS, *(f"{t.identifier}_ptr" for t in self.plan.beside)):
-                w.line(f"{parameter},")
-            for size in SIZES:
-                w.line(f"{size}: tl.constexpr,")
-        with w.block(f'    """Programs make tiles of BLOCK_M by BLOCK_N sums of {self.depth} products, by turns."""'):
+        idea = f"Programs make tiles of BLOCK_M by BLOCK_N sums of {self.depth} products, by turns."
+        with function(w, name, (*MAPS, *pointers(self.plan.beside)), SIZES, idea):
             w.line(f"down = tl.cdiv({self.row_count}, BLOCK_M)")
             w.line(f"across = tl.cdiv({self.column_count}, BLOCK_N)")
             with w.block("for tile in tl.range(tl.program_id(0), down * across, tl.num_programs(0), flatten=True):"):

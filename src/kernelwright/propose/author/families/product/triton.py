@@ -1,32 +1,28 @@
 """A product in Triton: one program makes one tile of the result, and computes its factors' elements as it reads them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
-from kernelwright.propose.author.families.family import Text
+from kernelwright.propose.author.emit.scope import Names, Writer
+from kernelwright.propose.author.emit.tile import SMALL, Group, TileScope, large, masked, split_position
+from kernelwright.propose.author.emit.triton import START, along, function, pointers
+from kernelwright.propose.author.emit.triton_file import HELPERS
+from kernelwright.propose.author.families.family import Family, Text, TileKernel
 from kernelwright.propose.author.families.product.packing import Packed, Packing, fresh
 from kernelwright.propose.author.families.product.persistent import write_persistent
-from kernelwright.propose.author.families.product.plan import Product, bare, lined_up
+from kernelwright.propose.author.families.product.plan import Product, bare, lined_up, matched_on_gpu
 from kernelwright.propose.author.families.product.schedule import (
     ProductSchedule,
     matrices_of,
     packing_of,
+    product_cost,
+    product_default,
+    product_space,
     stages_that_fit,
 )
-from kernelwright.propose.author.plan.expr import Call, Element, Expr, walk
-from kernelwright.propose.author.plan.plan import Tensor
-from kernelwright.propose.author.plan.program import Part
-from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.tile import SMALL, Group, TileScope, large, split_position
-from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
-from kernelwright.propose.author.source.triton_kernel import START, along
-from kernelwright.propose.author.source.writer import Writer
+from kernelwright.propose.author.ir.expr import Call, Element, Expr, walk
+from kernelwright.propose.author.ir.program import Part, Tensor
 
-WORDS = frozenset({
-    "tile", "tiles", "down", "across", "first", "height", "turn", "row", "column", "deep", "below", "start", "batch",
-    "tap", "turns", "inner", "stripe", "in_rows", "in_columns", "in_depth", "in_below", "left", "right", "total", *HELPERS,
-    "slice", *(f"{side}_{word}" for side in ("left", "right") for word in (0, 1, 2, "seen", "exists")),
-})  # fmt: skip
 APART = 4
 """Places between the largest numbers of two tensors, so that pointers to both are alike to the compiler."""
 AGAIN = 1024
@@ -44,19 +40,15 @@ def write_triton(plan: Product, schedule: ProductSchedule, name: str, prefix: st
     """The kernel under a name."""
     if (found := matrices_of(plan, schedule)) is not None:
         return write_persistent(plan, schedule, found, name, prefix)
-    kernel = _Kernel(lined_up(plan, schedule.block_n), schedule)
-    text = kernel.text(name)
-    values = (schedule.block_m, schedule.block_n, schedule.block_k, schedule.group, stages_that_fit(plan, schedule))
-    constants = {prefix + size: value for size, value in zip(SIZES, values, strict=True)}
-    launch = kernel.launch(name, prefix)
-    helpers = helpers_in("\n".join((text, *launch)))
-    return Text(text, launch, constants | {f"{prefix}WARPS": schedule.warps}, helpers)
+    return _Kernel.write(lined_up(plan, schedule.block_n), schedule, name, prefix)
 
 
-@dataclass
-class _Kernel:
-    plan: Product
-    schedule: ProductSchedule
+class _Kernel(TileKernel[Product, ProductSchedule]):
+    WORDS = frozenset({
+        "tile", "tiles", "down", "across", "first", "height", "turn", "row", "column", "deep", "below", "start", "batch",
+        "tap", "turns", "inner", "stripe", "in_rows", "in_columns", "in_depth", "in_below", "left", "right", "total",
+        "slice", *(f"{side}_{word}" for side in ("left", "right") for word in (0, 1, 2, "seen", "exists")),
+    })  # fmt: skip
 
     def __post_init__(self) -> None:
         plan, s = self.plan, self.schedule
@@ -68,7 +60,7 @@ class _Kernel:
         self.tensors = (*self._reads(), *self.part.writes)
         taken = {t.identifier for t in self.tensors}
         self.scales = fresh("scales", taken) if self.packing is not None and self.packing.form.scaled else ""
-        self.names = Names({*WORDS, *taken, self.scales})
+        self.names = Names({*self.WORDS, *HELPERS, *taken, self.scales})
         _, self.row_count, self.column_count, _ = plan.extents
         self.batches, self.stripe_count = (self.part.count(axes) for axes in (plan.batch, plan.stripes))
         self.depth = self.part.count(plan.depth)
@@ -96,7 +88,15 @@ class _Kernel:
         """The tensors that the kernel itself reads."""
         return self.part.reads if self.packing is None else [*self.packing.made, *self.plan.beside]
 
+    @property
+    def constants(self) -> dict[str, int]:
+        """See `TileKernel.constants`."""
+        s = self.schedule
+        values = (s.block_m, s.block_n, s.block_k, s.group, stages_that_fit(self.plan, s), s.warps)
+        return dict(zip((*SIZES, "WARPS"), values, strict=True))
+
     def launch(self, name: str, prefix: str) -> list[str]:
+        """See `TileKernel.launch`."""
         pointers = ", ".join([t.identifier for t in self.tensors] + [self.scales] * bool(self.scales))
         count = f"triton.cdiv({self.row_count}, {prefix}BLOCK_M) * triton.cdiv({self.column_count}, {prefix}BLOCK_N)"
         outer = self.batches * self.stripe_count
@@ -117,16 +117,11 @@ class _Kernel:
         return found
 
     def text(self, name: str) -> str:
+        """See `TileKernel.text`."""
         w = self.writer
-        w.line("@triton.jit")
-        with w.block(f"def {name}(", "):"):
-            for tensor in self.tensors:
-                w.line(f"{tensor.identifier}_ptr,")
-            if self.scales:
-                w.line(f"{self.scales}_ptr,")
-            for size in SIZES:
-                w.line(f"{size}: tl.constexpr,")
-        with w.block(f'    """One program makes a tile of BLOCK_M by BLOCK_N sums of {self.depth} products."""'):
+        given = [*pointers(self.tensors), *[f"{self.scales}_ptr"] * bool(self.scales)]
+        idea = f"One program makes a tile of BLOCK_M by BLOCK_N sums of {self.depth} products."
+        with function(w, name, given, SIZES, idea):
             self._place()
             self._positions()
             shape = "BLOCK_N, BLOCK_M" if self.turned else "BLOCK_M, BLOCK_N"
@@ -186,9 +181,7 @@ class _Kernel:
             firsts[held] = ""
         w.line(f"row = {firsts[0]}{self._range('BLOCK_M')}")
         w.line(f"column = {firsts[1]}{self._range('BLOCK_N', across=True)}")
-        for group, count in ((self.rows, self.row_count), (self.columns, self.column_count)):
-            if group.mask:
-                w.line(f"{group.mask} = {group.position} < {count}")
+        masked(w, (self.rows, self.row_count), (self.columns, self.column_count))
         scope = self._scope(self.names, self.rows, self.columns)
         wanted = scope.positions(self.part.roots, self.plan.left, self.plan.right)
         for group in (self.batch, self.stripe, self.rows, self.columns):
@@ -411,3 +404,8 @@ def _pack(packed: Packed, scale: str) -> list[str]:
     name = "_pack_tried" if packed.tried else "_pack_scaled" if scale else "_pack"
     again = [f"_pack_again[({AGAIN},)](", *given, f"    TILES={tiles},", ")"] if packed.tried else []
     return [*made, f"{name}[({tiles},)](", *given, ")", *again]
+
+
+PRODUCT = Family(
+    "product", matched_on_gpu, ProductSchedule, product_default, product_space, write_triton, cost=product_cost
+)

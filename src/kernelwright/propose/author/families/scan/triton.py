@@ -7,14 +7,21 @@ are added up in the same order each time.
 
 from dataclasses import dataclass
 
-from kernelwright.propose.author.families.family import Text, of_rows
-from kernelwright.propose.author.families.scan.plan import Scanned
-from kernelwright.propose.author.families.scan.schedule import ScanSchedule, parts_of
-from kernelwright.propose.author.plan.expr import Element, Index, walk
-from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
-from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
-from kernelwright.propose.author.source.writer import Writer
+from kernelwright.propose.author.emit.scope import Names, Writer
+from kernelwright.propose.author.emit.tile import Group, TileScope, masked, program_id, split_position
+from kernelwright.propose.author.emit.triton import function, pointers
+from kernelwright.propose.author.emit.triton_file import HELPERS, helpers_in
+from kernelwright.propose.author.families.family import Family, Text, of_rows
+from kernelwright.propose.author.families.scan.plan import (
+    Scanned,
+    ScanSchedule,
+    matched,
+    parts_of,
+    scan_cost,
+    scan_default,
+    scan_space,
+)
+from kernelwright.propose.author.ir.expr import Element, Index, walk
 
 EMPTY = {
     "float": {"sum": "0", "prod": "1", "max": 'float("-inf")', "min": 'float("inf")'},
@@ -95,13 +102,8 @@ class _Kernel:
     def text(self) -> str:
         """The kernel."""
         w = self.writer
-        w.line("@triton.jit")
-        with w.block(f"def {self.name}(", "):"):
-            for pointer in [t.identifier for t in self.tensors] + [self.totals] * (self.parts > 1):
-                w.line(f"{pointer}_ptr,")
-            for word in self._sizes():
-                w.line(f"{word}: tl.constexpr,")
-        with w.block(f'    """{self._said()}"""'):
+        given = [*pointers(self.tensors), *[f"{self.totals}_ptr"] * (self.parts > 1)]
+        with function(w, self.name, given, self._sizes(), self._idea()):
             self._place()
             self._carried()
             with w.block(self._loop()):
@@ -115,7 +117,7 @@ class _Kernel:
     def _sizes(self) -> list[str]:
         return ["ROWS", "BLOCK", *["PARTS"] * (self.parts > 1)]
 
-    def _said(self) -> str:
+    def _idea(self) -> str:
         if not self.scans:
             return "One program finds what a part of ROWS rows comes to."
         if self.parts > 1:
@@ -125,13 +127,11 @@ class _Kernel:
     def _place(self) -> None:
         """Which rows the program has, and which part of them."""
         w = self.writer
-        program = "tl.cast(tl.program_id({0}), tl.int64)" if large(self.part) else "tl.program_id({0})"
-        w.line(f"row = {program.format(0)} * ROWS + tl.arange(0, ROWS)[:, None]")
-        if self.rows.mask:
-            w.line(f"inside = row < {self.plan.row_count}")
+        w.line(f"row = {program_id(self.part)} * ROWS + tl.arange(0, ROWS)[:, None]")
+        masked(w, (self.rows, self.plan.row_count))
         split_position(w, self.names, self.rows, self.part.sizes, self.wanted)
         if self.parts > 1:
-            w.line(f"part = {program.format(1)}")
+            w.line(f"part = {program_id(self.part, 1)}")
             w.line(f"end = tl.minimum(part * {self.share}, {self.plan.length - self.share}) + {self.share}")
 
     def _carried(self) -> None:
@@ -174,8 +174,7 @@ class _Kernel:
         last = (plan.length - 1) // block * block
         first = f"{last} - start" if self.node.reverse else "start"
         w.line(f"column = {first} + tl.arange(0, BLOCK)[None, :]")
-        if self.columns.mask:
-            w.line(f"exists = column < {plan.length}")
+        masked(w, (self.columns, plan.length))
         split_position(w, names, self.columns, self.part.sizes, self.wanted)
         return TileScope(self.part, w, names, groups=(self.rows, self.columns))
 
@@ -183,3 +182,6 @@ class _Kernel:
 def _terms(text: str, columns: Group, empty: str) -> str:
     """What is scanned; elements that do not exist change nothing."""
     return f"tl.where({columns.mask}, {text}, {empty})" if columns.mask else f"({text})"
+
+
+SCAN = Family("scan", matched, ScanSchedule, scan_default, scan_space, write_triton, cost=scan_cost)

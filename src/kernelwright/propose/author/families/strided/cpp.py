@@ -6,24 +6,39 @@ that is reduced, a thread makes one result, and the lanes add up parts of it.
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from math import prod
 
-from kernelwright.propose.author.families.strided.cpp_schedule import LoopSchedule
-from kernelwright.propose.author.families.strided.plan import Strided
-from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, Reduce, walk
-from kernelwright.propose.author.plan.positions import flattened
-from kernelwright.propose.author.plan.program import Root
-from kernelwright.propose.author.source.cpp_expr import CppScope, from_memory, to_memory
-from kernelwright.propose.author.source.cpp_passes import CLAUSE
-from kernelwright.propose.author.source.cpp_passes import START as ROW_START
-from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.writer import Writer
+from kernelwright.propose.author.emit.cpp import CLAUSE, to_memory
+from kernelwright.propose.author.emit.loops import JOIN, START, WHOLE_START, Loops, LoopScope
+from kernelwright.propose.author.emit.scope import Names
+from kernelwright.propose.author.families.family import CPU_OPTIONS, CpuSchedule, Family
+from kernelwright.propose.author.families.strided.plan import Strided, matched_on_cpu
+from kernelwright.propose.author.ir.expr import Call, Const, Expr, Reduce, walk
+from kernelwright.propose.author.ir.positions import flattened
+from kernelwright.propose.author.ir.program import HEAVY, NARROW, Root
+from kernelwright.propose.author.ir.space import Option
 
-START = {"prod": "1.0f", **ROW_START}
-WHOLE_START = {"sum": "0", "max": "INT64_MIN", "min": "INT64_MAX", "prod": "1"}
-JOIN = {"sum": "{0} + {1}", "prod": "{0} * {1}", "max": "fast::max({0}, {1})", "min": "fast::min({0}, {1})",
-        "amax": "fast::maximum({0}, {1})", "amin": "fast::minimum({0}, {1})"}  # fmt: skip
+
+class LoopSchedule(CpuSchedule):
+    """Degrees of freedom; none changes the result."""
+
+    lanes: int = 256
+    """Neighbouring results that a thread makes together."""
+
+
+def loop_default(plan: Strided) -> LoopSchedule:
+    """Where a person would start: wide vectors where there is arithmetic to hide."""
+    heavy = any(isinstance(n, Call) and n.op in HEAVY for n in plan.part.nodes)
+    heavy = heavy or any(t.dtype in NARROW for t in (*plan.part.reads, *plan.part.writes))
+    return LoopSchedule(vector_bits=512 if heavy else 256)
+
+
+def loop_space(plan: Strided) -> list[Option]:
+    """The options that mean something for this plan."""
+    lanes = Option("lanes", (32, 64, 128, 256, 512, 1024), "memory")
+    return [*CPU_OPTIONS] if plan.reduced and plan.dense_columns else [lanes, *CPU_OPTIONS]
+
+
 ROW_LETTERS, COLUMN_LETTERS = "ijklmn", "pqrstuv"
 VECTOR = 16
 """Elements that fill a vector: shorter sums leave its lanes empty."""
@@ -33,70 +48,36 @@ LONG = 1024
 """Terms of a sum from which on it is kept in double."""
 
 
-class LoopScope(CppScope):
-    """One block of loops."""
-
-    def element(self, node: Element) -> str:
-        """An array element; zero where a condition does not hold."""
-        tensor = self.plan.argument(node)
-        place = self._text(flattened(node.index, node.sizes))
-        text = from_memory(tensor.dtype, f"{tensor.identifier}[{place}]")
-        if node.inside is None:
-            return text
-        zero = "0.0f" if node.kind == "float" else "false" if node.kind == "bool" else "0"
-        return f"({self._text(node.inside)} ? {text} : {zero})"
-
-    def _text(self, node: Expr) -> str:
-        match node:
-            case Call(op="where", args=(condition, Element() as read, Const(value=0.0))) if read.inside == condition:
-                return super()._text(read)
-        return super()._text(node)
-
-
-def write_cpp(plan: Strided, schedule: LoopSchedule, writer: Writer, taken: set[str], room: str) -> None:
-    """The loops of one kernel, in a scope of their own; they need no room."""
-    _Loops(plan, schedule, writer, Names(set(taken))).write()
-
-
-@dataclass
-class _Loops:
-    plan: Strided
-    schedule: LoopSchedule
-    writer: Writer
-    names: Names
+class _Loops(Loops[Strided, LoopSchedule]):
+    WORDS = frozenset({"begin", "end", "first", "last"})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         plan = self.plan
-        self.part, self.sizes = plan.part, plan.part.sizes
         short = bool(plan.columns) and self.sizes[plan.columns[-1]] < VECTOR
         self.across = (plan.reduced and plan.dense_columns and not short) or not plan.rows
         """Whether the lanes of a vector share one result."""
-        self.names.taken |= {"begin", "end", "first", "last"}
+        self.moves_tiles = bool(plan.columns) and not plan.reduced
+        """Whether the kernel turns tiles around."""
         for axes, letters in ((plan.rows, ROW_LETTERS), (plan.columns, COLUMN_LETTERS)):
-            for axis in axes:
-                letter = next((c for c in letters if c not in self.names.taken), letters[0])
-                self.names.values[Index(axis).key] = self.names.fresh(letter)
+            self.name_axes(axes, letters, letters[0])
 
     def write(self) -> None:
         """The parallel loops over results, and in them the passes and the stores."""
         for root in self.part.roots:
             if root.scatter is not None:
                 self.writer.line(f"std::fill_n({root.tensor.identifier}, {prod(root.tensor.shape)}, 0);")
-        rows = self.plan.rows if self.across else self.plan.rows[:-1]
-        blocked = [] if self.across else [self._blocks()]
-        tiles = [self._tiles()] if self._moves_tiles else []
-        loops = [self._head(axis) for axis in rows] + blocked + tiles
-        count = f" collapse({len(loops)})" if len(loops) > 1 else ""
-        with ExitStack() as stack:
-            if loops:
-                clauses = [f"schedule({self.schedule.distribution})", *self._private()]
-                self.writer.pragma(f"#pragma omp parallel for{count}", *clauses)
-            for number, head in enumerate(loops):
-                brace = " {" if number == len(loops) - 1 else ""
-                stack.enter_context(self.writer.block(head + brace, "}" if brace else ""))
-            if not loops:
-                stack.enter_context(self.writer.block("{", "}"))
+        heads = [self.head(axis) for axis in (self.plan.rows if self.across else self.plan.rows[:-1])]
+        if not self.across:
+            heads.append(self.count("begin", self._extent(self.plan.rows), step=self.schedule.lanes))
+        if self.moves_tiles:
+            heads.append(self.count("first", self._extent(self.plan.columns), step=TILE))
+        with self.nest(heads, f"schedule({self.schedule.distribution})", *self._private()):
             self._body()
+
+    def _extent(self, axes: Sequence[int]) -> str:
+        """Elements along the fastest of some axes."""
+        return str(self.sizes[axes[-1]])
 
     def _private(self) -> list[str]:
         """The clause that gives each thread sums of its own, where they are few enough."""
@@ -107,7 +88,7 @@ class _Loops:
         if not self.across:
             length, lanes = self.sizes[self.plan.rows[-1]], self.schedule.lanes
             self.writer.line(f"const std::int64_t end = {_least('begin', lanes, length)};")
-        if self._moves_tiles:
+        if self.moves_tiles:
             length = self.sizes[self.plan.columns[-1]]
             self.writer.line(f"const std::int64_t last = {_least('first', TILE, length)};")
         for group in self.plan.passes:
@@ -117,28 +98,12 @@ class _Loops:
         self._store_wide()
         if self.plan.narrow and self.across:
             with self.writer.block("{", "}"):
-                self._store(self.plan.narrow, self._lane_names())
+                self._store(self.plan.narrow, self.names.inner())
         elif self.plan.narrow:
             with self._lanes([]):
-                self._store(self.plan.narrow, self._lane_names())
-
-    @property
-    def _moves_tiles(self) -> bool:
-        """Whether the kernel turns tiles around."""
-        return bool(self.plan.columns) and not self.plan.reduced
+                self._store(self.plan.narrow, self.names.inner())
 
     # Loops.
-
-    def _head(self, axis: int) -> str:
-        name = self.names.values[Index(axis).key]
-        return f"for (std::int64_t {name} = 0; {name} < {self.sizes[axis]}; ++{name})"
-
-    def _blocks(self) -> str:
-        length = self.sizes[self.plan.rows[-1]]
-        return f"for (std::int64_t begin = 0; begin < {length}; begin += {self.schedule.lanes})"
-
-    def _tiles(self) -> str:
-        return f"for (std::int64_t first = 0; first < {self.sizes[self.plan.columns[-1]]}; first += {TILE})"
 
     @contextmanager
     def _lanes(self, clauses: Sequence[str]) -> Iterator[None]:
@@ -148,11 +113,10 @@ class _Loops:
                 yield
             return
         axis = self.plan.columns[-1] if self.across else self.plan.rows[-1]
-        name = self.names.values[Index(axis).key]
         begin, end = ("0", str(self.sizes[axis])) if self.across else ("begin", "end")
         if not any(root.scatter for root in self.part.roots):
             self.writer.pragma("#pragma omp simd", *clauses)
-        with self.writer.block(f"for (std::int64_t {name} = {begin}; {name} < {end}; ++{name}) {{", "}"):
+        with self.loop(self.count(self.letter[axis], end, begin)):
             yield
 
     @contextmanager
@@ -160,16 +124,11 @@ class _Loops:
         """The loops over what is reduced, but for the lanes."""
         with ExitStack() as stack:
             for axis in self.plan.columns[:-1] if self.across else self.plan.columns:
-                stack.enter_context(self.writer.block(self._head(axis) + " {", "}"))
+                stack.enter_context(self.loop(self.head(axis)))
             yield
 
-    def _lane_names(self) -> Names:
-        """What the loop over lanes sees: the values of its own lane."""
-        return self.names.inner()
-
     def _lane(self, array: str) -> str:
-        name = self.names.values[Index(self.plan.rows[-1]).key]
-        return f"{array}[{name} - begin]"
+        return f"{array}[{self.letter[self.plan.rows[-1]]} - begin]"
 
     # Passes.
 
@@ -185,10 +144,9 @@ class _Loops:
         for r, array in zip(group, arrays, strict=True):
             kind = self._kind(r)
             self.writer.line(f"alignas(64) {kind} {array}[{self.schedule.lanes}];")
-            start = WHOLE_START[r.op] if r.kind == "int" else START[r.op]
-            self.writer.line(f"std::fill_n({array}, {self.schedule.lanes}, {start});")
+            self.writer.line(f"std::fill_n({array}, {self.schedule.lanes}, {_start(r)});")
         with self._columns(), self._lanes([]):
-            scope = self._scope(self._lane_names(), lane=True)
+            scope = self.scope(self.names.inner())
             texts = scope.write([r.arg for r in group])
             for r, array, text in zip(group, arrays, texts, strict=True):
                 self.writer.line(f"{self._lane(array)} = {self._joined(r, self._lane(array), text)};")
@@ -199,18 +157,16 @@ class _Loops:
         """All lanes reduce one result."""
         names = [self.names.fresh(f"row_{r.op}") for r in group]
         for r, name in zip(group, names, strict=True):
-            start = WHOLE_START[r.op] if r.kind == "int" else START[r.op]
-            self.writer.line(f"{self._kind(r)} {name} = {start};")
+            self.writer.line(f"{self._kind(r)} {name} = {_start(r)};")
         kept = self._kept(group)
         with self._columns():
             parts = [f"part_{name}" for name in names]
             for r, part in zip(group, parts, strict=True):
                 kind = "std::int64_t" if r.kind == "int" else "float" if self._short else self._kind(r)
-                start = WHOLE_START[r.op] if r.kind == "int" else START[r.op]
-                self.writer.line(f"{kind} {part} = {start};")
+                self.writer.line(f"{kind} {part} = {_start(r)};")
             clauses = [f"reduction({CLAUSE[r.op]} : {part})" for r, part in zip(group, parts, strict=True)]
             with self._lanes(clauses):
-                scope = self._scope(self.names.inner(), lane=True)
+                scope = self.scope(self.names.inner())
                 texts = scope.write([r.arg for r in group], [node for node, _ in kept])
                 for node, text in kept:
                     self.writer.line(f"{text} = {scope.write([node])[0]};")
@@ -232,7 +188,7 @@ class _Loops:
         arrays = [self.names.fresh("kept") for _ in nodes]
         for array in arrays:
             self.writer.line(f"alignas(64) float {array}[{self.plan.column_count}];")
-        index = self.names.values[Index(self.plan.columns[-1]).key]
+        index = self.letter[self.plan.columns[-1]]
         return [(node, f"{array}[{index}]") for node, array in zip(nodes, arrays, strict=True)]
 
     @property
@@ -266,7 +222,7 @@ class _Loops:
         ]
         nodes = list({node.key: node for node in shared}.values())
         if self.across:
-            scope = self._scope(self.names, lane=False)
+            scope = self.scope(self.names, lane=False)
             for node, text in zip(nodes, scope.write(nodes), strict=True):
                 scope.name(node, text)
         elif nodes:
@@ -282,7 +238,7 @@ class _Loops:
         for array in arrays:
             self.writer.line(f"alignas(64) float {array}[{self.schedule.lanes}];")
         with self._lanes([]):
-            scope = self._scope(self._lane_names(), lane=True)
+            scope = self.scope(self.names.inner())
             for array, text in zip(arrays, scope.write(nodes), strict=True):
                 self.writer.line(f"{self._lane(array)} = {text};")
         for node, array in zip(nodes, arrays, strict=True):
@@ -293,28 +249,27 @@ class _Loops:
     def _store_wide(self) -> None:
         if not self.plan.wide:
             return
-        if self._moves_tiles:
+        if self.moves_tiles:
             self._turn()
             return
         with self._columns(), self._lanes([]):
-            self._store(self.plan.wide, self._lane_names())
+            self._store(self.plan.wide, self.names.inner())
 
     def _turn(self) -> None:
         """A tile: dense stores along its columns, reads that stay in the cache along its rows."""
-        row, column = (self.names.values[Index(axes[-1]).key] for axes in (self.plan.rows, self.plan.columns))
-        with self.writer.block(f"for (std::int64_t {row} = begin; {row} < end; ++{row}) {{", "}"):
-            self.writer.pragma("#pragma omp simd")
-            with self.writer.block(f"for (std::int64_t {column} = first; {column} < last; ++{column}) {{", "}"):
-                self._store(self.plan.wide, self.names.inner())
+        row, column = self.letter[self.plan.rows[-1]], self.letter[self.plan.columns[-1]]
+        across = self.count(column, "last", "first")
+        with self.loop(self.count(row, "end", "begin")), self.loop(across, vector=True):
+            self._store(self.plan.wide, self.names.inner())
 
     def _store(self, roots: Sequence[Root], names: Names) -> None:
-        scope = self._scope(names, lane=True)
+        scope = self.scope(names)
         if roots[0].scatter is not None:
             self._add(roots[0], scope)
             return
         texts = scope.write([r.expr for r in roots])
         for root, text in zip(roots, texts, strict=True):
-            place = flattened([Index(a) for a in root.axes], [self.sizes[a] for a in root.axes])
+            place = flattened(*root.position(self.sizes))
             value = to_memory(root.tensor.dtype, text)
             self.writer.line(f"{root.tensor.identifier}[{scope.write([place])[0]}] = {value};")
 
@@ -327,9 +282,6 @@ class _Loops:
             self.writer.pragma("#pragma omp atomic")
         self.writer.line(f"{root.tensor.identifier}[{place}] += {value};")
 
-    def _scope(self, names: Names, *, lane: bool) -> LoopScope:
-        return LoopScope(self.part, self.writer, names, index="lane" if lane else None)
-
 
 PRIVATE = 1 << 16
 """Sums that each thread may have of its own."""
@@ -337,7 +289,15 @@ TILE = 256
 """Columns of a tile that is turned around."""
 
 
+def _start(r: Reduce) -> str:
+    """What a reduction begins with."""
+    return WHOLE_START[r.op] if r.kind == "int" else START[r.op]
+
+
 def _least(begin: str, step: int, length: int) -> str:
     if length % step == 0:
         return f"{begin} + {step}"
     return f"std::min<std::int64_t>({begin} + {step}, {length})"
+
+
+STRIDED_LOOPS = Family("loops", matched_on_cpu, LoopSchedule, loop_default, loop_space, _Loops.write_into())

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from kernelwright.propose.author.plan.expr import Call, Const, Element, Expr, Index, conjuncts, transform, walk
-from kernelwright.propose.author.plan.positions import minus, plus, times, whole
+from kernelwright.propose.author.ir.expr import Call, Const, Element, Expr, Index, conjuncts, transform, walk
+from kernelwright.propose.author.ir.positions import minus, plus, times, whole
 
 
 class Ends(NamedTuple):

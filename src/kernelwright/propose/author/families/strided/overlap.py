@@ -8,13 +8,12 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from kernelwright.propose.author.emit.scope import Names, Writer
+from kernelwright.propose.author.emit.tile import Group, TileScope, split_position
 from kernelwright.propose.author.families.strided.interior import Ends, all_of, at_both_ends, comes_to_hold, unasked
-from kernelwright.propose.author.families.strided.outer import of_lines
 from kernelwright.propose.author.families.strided.plan import Overlap, Strided
-from kernelwright.propose.author.plan.expr import Element, Expr, Index, Reduce, walk
-from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.tile import Group, TileScope, split_position
-from kernelwright.propose.author.source.writer import Writer
+from kernelwright.propose.author.families.strided.schedule import of_lines
+from kernelwright.propose.author.ir.expr import Element, Expr, Index, Reduce, walk
 
 UNROLLED = 64
 """Loads that are written out."""

@@ -1,9 +1,19 @@
-"""The schedule of a Triton kernel over any axes, and its space."""
+"""The schedule of a Triton kernel over any axes, its space, and what it costs.
 
+By estimate: bytes at the bandwidth that its accesses leave, and waves of programs.
+
+Slow axes of the rows may be one number for all of a program's tile. What hangs on these alone, such as the moments of a batch
+or the parameters of a channel, a program then reads once, and it makes once what is made of it, such as a root and a division.
+Were they digits of each row's position, every element of a tile would have its own: the last kernel of
+`conv_group_norm_logsumexp` had 110 instructions for an element, and has 50.
+"""
+
+from math import prod
 from typing import Literal
 
 from kernelwright.propose.author.families.strided.plan import Strided, stride
-from kernelwright.propose.author.schedule.space import Option
+from kernelwright.propose.author.ir.expr import Element, Expr, Reduce
+from kernelwright.propose.author.ir.space import Option
 from kernelwright.records.base import Record
 from kernelwright.records.tensor import ITEM_BYTES
 
@@ -21,7 +31,8 @@ MOST = 1 << 20
 """Elements of a tile, beyond which Triton compiles none."""
 LANES = 32
 WIDE_BYTES, SECTOR = 16, 32
-"""Bytes of a wide load, and those that memory hands out at least."""
+"""Bytes of a wide load, and those that memory hands out at least. Where the extent of the rows is no multiple of a wide
+load, tiles that begin anew have narrow loads."""
 LONG_LINE, MANY_TILES = 256, 1024
 """Rows beside one another that a program takes where lines begin within a sector, and tiles that keep a device busy."""
 MANY_ROWS = 1 << 20
@@ -152,3 +163,163 @@ def strided_space(plan: Strided) -> list[Option]:
     if steps and plan.overlap:
         options.append(Option("stacked", (1, 2, 4, 8), "compute"))
     return options
+
+
+WASTED = 1 / 16
+"""Share of the rows beside each outer position that tiles may have too many."""
+
+
+LONG_LINES = 2
+"""Times a tile's rows that a line of windows has, so that most tiles lie far from its ends."""
+
+
+def outer_axes(plan: Strided, schedule: StridedSchedule) -> tuple[int, ...]:
+    """The most axes of which tiles of the others waste little, if something hangs on these alone; else none."""
+    if plan.places or (plan.columns and not plan.reduced):
+        return ()
+    if plan.columns and schedule.passes == "steps":
+        return of_lines(plan, schedule.rows) if schedule.stacked == 1 else ()
+    if plan.columns and schedule.passes not in ("whole", "blocks"):
+        return ()
+    known = [set(e.axes) & set(plan.rows) for e in plan.part.elements]
+    for end in range(len(plan.rows) - 1, 0, -1):
+        axes, rest = plan.rows[:end], plan.part.count(plan.rows[end:])
+        alone = any(one and one <= set(axes) for one in known)
+        if alone and _wide(plan, rest) and _tiles(rest, schedule) * schedule.rows <= rest * (1 + WASTED):
+            return axes
+    return ()
+
+
+def of_lines(plan: Strided, rows: int) -> tuple[int, ...]:
+    """All axes but the one along which windows slide in long lines, so that a tile's windows are whole or not together."""
+    if not plan.slides or plan.wide or len(plan.rows) < 2 or len(plan.passes) != 1:
+        return ()
+    line = plan.part.sizes[plan.rows[-1]]
+    fits = line >= LONG_LINES * rows and -(-line // rows) * rows <= line * (1 + WASTED)
+    return plan.rows[:-1] if fits and plan.ends else ()
+
+
+def row_tiles(plan: Strided, schedule: StridedSchedule) -> int:
+    """Tiles of all rows."""
+    outer = outer_axes(plan, schedule)
+    return plan.part.count(outer) * _tiles(plan.row_count // plan.part.count(outer), schedule)
+
+
+def _tiles(rows: int, schedule: StridedSchedule) -> int:
+    return -(-rows // schedule.rows)
+
+
+def _wide(plan: Strided, rest: int) -> bool:
+    """Whether loads of the largest tensor stay as wide as they were."""
+    largest = max(plan.part.elements, key=lambda e: prod(e.sizes))
+    return rest * ITEM_BYTES[plan.part.argument(largest).dtype] % WIDE_BYTES == 0
+
+
+BYTES_US = 4.0e6
+"""Bytes that memory gives in a microsecond."""
+LAUNCH_US, TURN_US = 2.5, 0.3
+"""Of a launch, and of one program after another in the same place."""
+MULTIPROCESSORS, THREADS, BLOCKS = 132, 2048, 32
+"""Of a large device; of one multiprocessor."""
+UNDER_WAY = 32768
+"""Bytes of loads that a multiprocessor needs under way to hide how long memory takes."""
+STEPS_AT_ONCE = 4
+"""Steps of a loop whose loads a compiler issues together."""
+ISSUED_US = 28.0e6
+"""Instructions of single threads that a large device issues in a microsecond."""
+A_LOAD, A_TERM, A_RESULT = 7, 2, 12
+"""Instructions of a load in a window with its position and mask, of what joins it to a result, and of a result."""
+A_WINDOW = 8
+"""Of a place of a line for each of the line's windows."""
+A_PLACED = 45
+"""Of a load where every thread works out for itself where in a window it is: 38 and 53 in two measured kernels."""
+READ_AGAIN = 0.7
+"""What another pass over a tile costs of the first: a cache has it, yet a kernel that read twice took 1.7 times as long."""
+CACHE_BYTES, DROPPED = 128 * 1024, 2.0
+"""Of a multiprocessor's cache that keeps what windows leave of sectors until the next step, and bytes that are handed out for
+one where there is more: 1.6 to 4 times as long in measured kernels."""
+CROWDED = 64
+"""Elements of a tile in one thread from which on registers spill."""
+
+
+def strided_cost(plan: Strided, schedule: StridedSchedule) -> float:
+    """Estimated microseconds on a large device."""
+    schedule = that_fits(plan, schedule)
+    threads = LANES * schedule.warps
+    tile = schedule.rows * schedule.stacked * _columns_of_tile(plan, schedule)
+    resident = min(BLOCKS, THREADS // threads)
+    busy = min(1.0, resident * tile * 4 / UNDER_WAY)
+    spilt = 1.0 if tile <= CROWDED * threads else 2.0
+    lines = plan.lines if schedule.passes == "lines" else None
+    apart = plan.part.count(lines.rows) if lines else plan.row_count if schedule.stacked > 1 else 0
+    programs = -(-apart // (schedule.rows * schedule.stacked)) if apart else row_tiles(plan, schedule)
+    if plan.columns and not plan.reduced:
+        programs *= -(-plan.column_count // schedule.block)
+    filled = min(1.0, programs / MULTIPROCESSORS)
+    turns = -(-programs // (MULTIPROCESSORS * resident))
+    working = max(_moved(plan, schedule) / BYTES_US / busy * spilt, _issued(plan, schedule) / ISSUED_US)
+    return LAUNCH_US + working / filled + turns * TURN_US
+
+
+def _issued(plan: Strided, schedule: StridedSchedule) -> float:
+    """Instructions of all threads where windows slide, for what lies outside of them too; elsewhere memory takes longer."""
+    if not plan.reduced or not plan.slides:
+        return 0.0
+    block = block_of(plan, schedule)
+    if schedule.passes == "lines" and plan.lines:
+        held = plan.part.count(plan.lines.rows) * block
+        reads = plan.part.count(plan.lines.sides.first.over)
+        return held * ((A_LOAD + A_TERM) * reads + A_WINDOW * plan.part.sizes[plan.lines.window])
+    loads = terms = plan.column_count if schedule.passes == "steps" else -(-plan.column_count // block) * block
+    overlap, share = plan.overlap, 1.0
+    if overlap is not None and schedule.stacked > 1 and schedule.passes == "steps":
+        extent = plan.part.sizes[overlap.step]
+        share = (extent + overlap.ahead * (schedule.stacked - 1)) / (extent * schedule.stacked)
+    load = A_LOAD if schedule.passes == "steps" else A_PLACED
+    return plan.row_count * (load * loads * share + A_TERM * terms + A_RESULT)
+
+
+def _columns_of_tile(plan: Strided, schedule: StridedSchedule) -> int:
+    if not plan.columns:
+        return 1
+    return (
+        min(STEPS_AT_ONCE, plan.column_count)
+        if plan.reduced and schedule.passes == "steps"
+        else block_of(plan, schedule)
+    )
+
+
+def _moved(plan: Strided, schedule: StridedSchedule) -> float:
+    """Bytes that memory hands out."""
+    part = plan.part
+    moved = sum(float(prod(t.shape)) * ITEM_BYTES[t.dtype] for t in part.writes)
+    for element in part.elements:
+        again = 0 if schedule.passes == "whole" else max(0, _readings(plan, element) - 1)
+        item = ITEM_BYTES[part.argument(element).dtype]
+        moved += prod(element.sizes) * item * _waste(plan, schedule, element, item) * (1 + READ_AGAIN * again)
+    return moved
+
+
+def _readings(plan: Strided, element: Element) -> int:
+    """Passes over the columns that read an element."""
+    ends = [[r.arg for r in group] for group in plan.readings] + [[r.expr for r in plan.wide]]
+    return sum(any(_reads(end, element) for end in group) for group in ends) if plan.along_columns(element) else 1
+
+
+def _reads(expr: Expr, element: Element) -> bool:
+    """Whether an expression reads an element itself, and not only a reduction in it."""
+    return expr == element or (not isinstance(expr, Reduce) and any(_reads(c, element) for c in expr.children))
+
+
+def _waste(plan: Strided, schedule: StridedSchedule, element: Element, item: int) -> float:
+    """Bytes that are handed out for one that is asked for; what a window leaves of a sector its next step takes."""
+    if plan.slides and schedule.passes in ("steps", "lines"):
+        programs = min(BLOCKS, THREADS // (LANES * schedule.warps))
+        return DROPPED if programs * schedule.rows * plan.beside > CACHE_BYTES else 1.0
+    sides = [(plan.rows, schedule.rows), (plan.columns, _columns_of_tile(plan, schedule))]
+    fast = [axes[-1] for axes, side in sides if axes and side * item >= SECTOR]
+    if not fast or any(axis not in element.axes for axis in fast):
+        return 1.0 if fast else SECTOR / item
+    apart = [stride(element, axis, plan.part.sizes) for axis in fast]
+    nearest = min((abs(one) for one in apart if one is not None), default=SECTOR)
+    return min(SECTOR / item, max(1.0, nearest))

@@ -2,23 +2,133 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import prod
 
-from kernelwright.propose.author.families.family import Text, of_rows
-from kernelwright.propose.author.families.strided.first_place import FirstPlace
+from kernelwright.propose.author.emit.scope import Names, Writer
+from kernelwright.propose.author.emit.tile import Group, TileScope, masked, program_id, split_position
+from kernelwright.propose.author.emit.triton import START, along, function, pointers
+from kernelwright.propose.author.families.family import Family, TileKernel, of_rows
 from kernelwright.propose.author.families.strided.interior import Ends, at_both_ends, unasked
-from kernelwright.propose.author.families.strided.outer import outer_axes
 from kernelwright.propose.author.families.strided.overlap import Stacked
-from kernelwright.propose.author.families.strided.plan import Strided
-from kernelwright.propose.author.families.strided.schedule import UNROLLED, StridedSchedule, block_of, that_fits
-from kernelwright.propose.author.families.strided.triton_lines import LinesOfWindows
-from kernelwright.propose.author.plan.expr import Const, Element, Expr, Index, Reduce, walk
-from kernelwright.propose.author.plan.program import reads_long
-from kernelwright.propose.author.source.scope import Names
-from kernelwright.propose.author.source.tile import Group, TileScope, large, split_position
-from kernelwright.propose.author.source.triton_helpers import HELPERS, helpers_in
-from kernelwright.propose.author.source.triton_kernel import START, along
-from kernelwright.propose.author.source.writer import Writer
+from kernelwright.propose.author.families.strided.plan import Lines, Strided, matched
+from kernelwright.propose.author.families.strided.schedule import (
+    UNROLLED,
+    StridedSchedule,
+    block_of,
+    outer_axes,
+    strided_cost,
+    strided_default,
+    strided_space,
+    that_fits,
+)
+from kernelwright.propose.author.ir.expr import Const, Element, Expr, Index, Reduce, filled, transform, walk
+from kernelwright.propose.author.ir.program import reads_long
+from kernelwright.propose.author.read.reductions import LAST
+
+
+@dataclass
+class FirstPlace:
+    """The lines that keep the place of one extremum beside it, in Triton."""
+
+    writer: Writer
+    names: Names
+    best: Reduce
+    kept: str
+    """The lanes' best so far, of this shape."""
+    shape: str
+    place: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.place = self.names.fresh("lanes_place")
+
+    @property
+    def _nan(self) -> bool:
+        return self.best.op in ("amax", "amin") and self.best.kind == "float"
+
+    def begin(self, steps: bool) -> None:
+        """Each lane's first column, which holds as long as nothing is better than the worst number there is."""
+        first = "" if steps else " + tl.arange(0, BLOCK)[None, :]"
+        self.writer.line(f"{self.place} = tl.full({self.shape}, 0, tl.int32){first}")
+
+    def meet(self, text: str) -> None:
+        """Take a column's element, where it is better."""
+        names, w = self.names.inner(), self.writer
+        value = text if text.isidentifier() else names.fresh("value")
+        better, sign = names.fresh("better"), ">" if self.best.op in ("max", "amax") else "<"
+        if value != text:
+            w.line(f"{value} = {text}")
+        first = f" | (({value} != {value}) & ({self.kept} == {self.kept}))"
+        w.line(
+            f"{better} = " + (f"({value} {sign} {self.kept}){first}" if self._nan else f"{value} {sign} {self.kept}")
+        )
+        w.line(f"{self.kept} = tl.where({better}, {value}, {self.kept})")
+        w.line(f"{self.place} = tl.where({better}, column, {self.place})")
+
+    def end(self, best: str, steps: bool) -> str:
+        """The name of the row's place; `best` is the row's extremum."""
+        if steps:
+            return self.place
+        hits, name = self.names.fresh("hits"), self.names.fresh("row_place")
+        equal = f"{self.kept} == {best}"
+        self.writer.line(f"{hits} = " + (f"({equal}) | ({self.kept} != {self.kept})" if self._nan else equal))
+        self.writer.line(f"{name} = tl.min(tl.where({hits}, {self.place}, {LAST}), axis=1, keep_dims=True)")
+        return name
+
+
+@dataclass
+class LinesOfWindows:
+    """The body of a kernel that makes all windows of a line."""
+
+    plan: Strided
+    lines: Lines
+    writer: Writer
+    names: Names
+
+    def __post_init__(self) -> None:
+        self.part = self.lines.part(self.plan.part)
+        self.sizes = self.part.sizes
+        self.count = self.part.count(self.lines.rows)
+
+    def write(self, mask: str, joined: str, start: str) -> None:
+        """Everything behind the line that says which rows these are."""
+        exists = "exists" if self.lines.length & (self.lines.length - 1) else ""
+        rows, places = Group(self.lines.rows, "row", mask), Group((self.lines.sides.place,), "column", exists)
+        roots: list[Expr] = [e for r in self.part.roots for e in (r.expr, *map(Index, r.axes))]
+        split_position(self.writer, self.names, rows, self.sizes, [*roots, self.lines.sides.first])
+        self.writer.line("column = tl.arange(0, BLOCK)[None, :]")
+        masked(self.writer, (places, self.lines.length))
+        self.names.values[Index(self.lines.sides.place).key] = "column"
+        self.writer.line(f"held = tl.full([ROWS, BLOCK], {start}, tl.float32)")
+        self._held(rows, places, joined)
+        self._windows(rows, places, start)
+
+    def _held(self, rows: Group, places: Group, joined: str) -> None:
+        """Reduce over the lines."""
+        first, names = self.lines.sides.first, self.names.inner()
+        with self.writer.block(f"for line in tl.range({prod(self.sizes[a] for a in first.over)}):"):
+            steps = Group(first.over, "line", number=True)
+            split_position(self.writer, names, steps, self.sizes, [first.arg])
+            scope = TileScope(self.part, self.writer, names, groups=(rows, places, steps))
+            arg = transform(first.arg, filled)
+            scope.fetch([arg])
+            self.writer.line(joined.format("held", scope.write([arg])[0]))
+
+    def _windows(self, rows: Group, places: Group, start: str) -> None:
+        """Reduce over the places of each window, and store."""
+        ((node,),) = self.plan.passes
+        with self.writer.block(f"for window in tl.range({self.sizes[self.lines.window]}):"):
+            names = self.names.inner({Index(self.lines.window).key: "window"})
+            scope = TileScope(self.part, self.writer, names, groups=(rows, places))
+            (member,) = scope.write([self.lines.member])
+            name = names.fresh(f"row_{node.op}")
+            self.writer.line(f"{name} = {along(node.op, f'tl.where({member}, held, {start})', 1)}")
+            names.values[node.key] = name
+            scope = TileScope(self.part, self.writer, names, groups=(rows,))
+            scope.fetch([r.expr for r in self.part.roots])
+            for root in self.part.roots:
+                scope.store(root, self.sizes)
+
 
 JOIN = {"sum": "{0} += {1}", "max": "{0} = tl.maximum({0}, {1})", "min": "{0} = tl.minimum({0}, {1})",
         "prod": "{0} *= {1}", "amax": "{0} = _larger({0}, {1})", "amin": "{0} = _smaller({0}, {1})"}  # fmt: skip
@@ -26,33 +136,20 @@ WHOLE_STARTS = {"sum": "0", "max": str(-(2**31)), "min": str(2**31 - 1), "prod":
 """Of integers."""
 LONG_STARTS = WHOLE_STARTS | {"max": str(-(2**63)), "min": str(2**63 - 1)}
 """Of those with 64 bits."""
-WORDS = frozenset({
-    "row", "first", "column", "tile", "tiles", "outer", "start", "lanes", "inside", "exists", "share", "line", "top",
-    "held", "window", *HELPERS,
-})  # fmt: skip
 
 
-def write_triton(plan: Strided, schedule: StridedSchedule, name: str, prefix: str) -> Text:
-    """The kernel under a name."""
-    schedule = that_fits(plan, of_rows(schedule, plan.rows))
-    kernel = _Kernel(plan, schedule)
-    text = kernel.text(name)
-    constants = {f"{prefix}ROWS": schedule.rows} | ({f"{prefix}BLOCK": kernel.block} if kernel.blocked else {})
-    return Text(text, kernel.launch(name, prefix), constants | {f"{prefix}WARPS": schedule.warps}, helpers_in(text))
-
-
-@dataclass
-class _Kernel:
-    plan: Strided
-    schedule: StridedSchedule
+class _Kernel(TileKernel[Strided, StridedSchedule]):
+    WORDS = frozenset({
+        "row", "first", "column", "tile", "tiles", "outer", "start", "lanes", "inside", "exists", "share", "line", "top",
+        "held", "window",
+    })  # fmt: skip
 
     def __post_init__(self) -> None:
+        self.schedule = that_fits(self.plan, of_rows(self.schedule, self.plan.rows))
         lines = self.plan.lines if self.schedule.passes == "lines" else None
         self.plan = self.plan.filled()
-        part = self.plan.part
-        self.part = part
-        self.writer = Writer("    ")
-        self.names = Names({*WORDS, *(t.identifier for t in (*part.reads, *part.writes))})
+        super().__post_init__()
+        part = self.part
         self.steps = self.plan.reduced and self.schedule.passes == "steps"
         self.blocked = bool(self.plan.columns) and not self.steps
         self.stacked = self._stacked()
@@ -78,8 +175,15 @@ class _Kernel:
             return None
         return Stacked(self.plan, overlap, height, self.schedule.rows, self.writer, self.names)
 
+    @property
+    def constants(self) -> dict[str, int]:
+        """See `TileKernel.constants`."""
+        sizes = {"ROWS": self.schedule.rows, **({"BLOCK": self.block} if self.blocked else {})}
+        return {**sizes, "WARPS": self.schedule.warps}
+
     def launch(self, name: str, prefix: str) -> list[str]:
-        pointers = ", ".join(t.identifier for t in (*self.part.reads, *self.part.writes))
+        """See `TileKernel.launch`."""
+        given = ", ".join(t.identifier for t in self.tensors)
         tiles = f"triton.cdiv({self.count}, {prefix}ROWS)"
         tiles = f"{self.outer_count} * {tiles}" if self.outer.axes else tiles
         sizes = f"ROWS={prefix}ROWS"
@@ -87,18 +191,12 @@ class _Kernel:
             sizes += f", BLOCK={prefix}BLOCK"
         if self.blocked and not self.plan.reduced:
             tiles += f" * triton.cdiv({self.plan.column_count}, {prefix}BLOCK)"
-        return [f"{name}[({tiles},)]({pointers}, {sizes}, num_warps={prefix}WARPS)"]
+        return [f"{name}[({tiles},)]({given}, {sizes}, num_warps={prefix}WARPS)"]
 
     def text(self, name: str) -> str:
-        w = self.writer
-        w.line("@triton.jit")
-        with w.block(f"def {name}(", "):"):
-            for tensor in (*self.part.reads, *self.part.writes):
-                w.line(f"{tensor.identifier}_ptr,")
-            w.line("ROWS: tl.constexpr,")
-            if self.blocked:
-                w.line("BLOCK: tl.constexpr,")
-        with w.block('    """' + self._idea() + '"""'):
+        """See `TileKernel.text`."""
+        w, sizes = self.writer, ["ROWS", *["BLOCK"] * self.blocked]
+        with function(w, name, pointers(self.tensors), sizes, self._idea()):
             self._place()
             reductions = self.plan.passes[0] if self.stacked or self.lines else ()
             joined, starts = {r.key: JOIN[r.op] for r in reductions}, {r.key: self._start(r) for r in reductions}
@@ -138,9 +236,7 @@ class _Kernel:
         return TileScope(self.part, self.writer, names or self.names, groups=groups, joined=bool(self.outer.axes))
 
     def _place(self) -> None:
-        w, wide = self.writer, large(self.part)
-        cast = "tl.cast({}, tl.int64)" if wide else "{}"
-        program = cast.format("tl.program_id(0)")
+        w, program = self.writer, program_id(self.part)
         if self.blocked and not self.plan.reduced:
             w.line(f"tile = {program}")
             across = -(-self.plan.column_count // self.block)
@@ -169,12 +265,10 @@ class _Kernel:
         if self.ends:
             self.writer.line(f"first = {first}")
         self.writer.line(f"row = {'first' if self.ends else first} + tl.arange(0, ROWS)[:, None]")
-        if self.rows.mask:
-            self.writer.line(f"inside = row < {self.count}")
+        masked(self.writer, (self.rows, self.count))
 
     def _columns(self, names: Names) -> None:
-        if self.columns.mask:
-            self.writer.line(f"exists = column < {self.plan.column_count}")
+        masked(self.writer, (self.columns, self.plan.column_count))
         split_position(self.writer, names, self.columns, self.part.sizes, self.wanted)
 
     def _store(self, scope: TileScope, wide: bool = True, narrow: bool = True) -> None:
@@ -222,7 +316,7 @@ class _Kernel:
 
     def _combined(self, r: Reduce, text: str) -> None:
         name = self.names.fresh(f"row_{r.op}")
-        self.writer.line(f"{name} = {reduced(r, text)}")
+        self.writer.line(f"{name} = {along(r.op, text, 1)}")
         self.names.values[r.key] = name
 
     # A row in parts.
@@ -312,6 +406,4 @@ class _Kernel:
         return names
 
 
-def reduced(r: Reduce, text: str, axis: int = 1) -> str:
-    """A tile's reduction along an axis that stays with size one."""
-    return along(r.op, text, axis)
+STRIDED = Family("strided", matched, StridedSchedule, strided_default, strided_space, _Kernel.write, cost=strided_cost)

@@ -1,0 +1,51 @@
+"""The list of the runs in a folder: what is summed up once is not read again until its journal changes.
+
+It imports little: a list of thousands of runs takes hardly longer than Python's own start.
+"""
+
+from contextlib import closing
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from kernelwright.engine.summary import RunSummary, UnreadableRun, summarize
+from kernelwright.errors import StoreError
+from kernelwright.store.cache import judge_digest
+from kernelwright.store.database import FILE
+from kernelwright.store.run import RunStore
+from kernelwright.store.summaries import Summaries, summaries_file
+
+MAKERS = ("engine", "records", "report")
+"""Packages whose code decides what a summary says."""
+
+
+def list_runs(runs: Path) -> list[RunSummary | UnreadableRun]:
+    """Every run below a folder, the oldest first; one that is corrupt hides no other."""
+    kept = Summaries(summaries_file(), judge_digest(MAKERS))
+    known = kept.read(runs)
+    found, new = list[RunSummary | UnreadableRun](), dict[Path, tuple[str, str]]()
+    for folder in (file.parent for file in sorted(runs.glob(f"*/{FILE}"))):
+        stamp, body = kept.stamp(folder), known.get(str(folder.absolute()), ("", ""))
+        summary = (_known(folder, body[1]) if body[0] == stamp else None) or _summed(folder)
+        if body[0] != stamp and isinstance(summary, RunSummary) and summary.complete and not summary.unproved:
+            new[folder] = kept.stamp(folder), summary.model_dump_json()
+        found.append(summary)
+    if new:
+        kept.keep(new)
+    return found
+
+
+def _known(folder: Path, body: str) -> RunSummary | None:
+    try:
+        found = RunSummary.model_validate_json(body)
+    except ValidationError:
+        return None
+    return found if found.folder == str(folder) else found.model_copy(update={"folder": str(folder)})
+
+
+def _summed(folder: Path) -> RunSummary | UnreadableRun:
+    try:
+        with closing(RunStore.open(folder)) as store:
+            return summarize(store)
+    except StoreError as error:
+        return UnreadableRun(folder=str(folder), error=str(error))

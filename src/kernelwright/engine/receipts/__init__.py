@@ -1,1 +1,0 @@
-"""What is claimed on paper, and whether it still holds."""

@@ -1,0 +1,1 @@
+"""The children that serve a compiler or a profiler."""

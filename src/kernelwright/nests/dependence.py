@@ -1,0 +1,492 @@
+"""Which loops may run their passes in any order, and at what price.
+
+Two accesses of one array, one of them a write, keep a loop in order if two different passes of it may meet in one place. The
+question is a set of whole numbers (both iterations, their bounds, strides and guards, equal subscripts), and isl says exactly
+whether it is empty. Scalars that outlive a pass are private (written before they are read), reductions, or keep it in order.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from dataclasses import field as of
+from functools import lru_cache
+
+import islpy
+from tree_sitter import Node
+
+from kernelwright.nests.heads import after, types, unconditional
+from kernelwright.nests.loops import Access, Linear, Loop, Nest, jumps
+from kernelwright.nests.syntax import (
+    LOOPS,
+    assigned,
+    bare,
+    base_of,
+    called,
+    declared,
+    declared_names,
+    field,
+    first_event,
+    functions,
+    mentions,
+    parse,
+    statements,
+    text,
+    walk,
+    writes,
+)
+from kernelwright.nests.values import ANYWHERE
+
+_NAMES = """sqrt rsqrt cbrt
+exp exp2 expm1 log log2 log10 log1p pow sin cos tan asin acos atan atan2 sinh cosh tanh fabs abs labs
+floor ceil round trunc rint fmod fmin fmax min max hypot erf erfc copysign isnan isinf isfinite fma
+lround sizeof swap static_cast
+numeric_limits tgamma lgamma signbit"""
+PURE = frozenset(f"{name}{end}" for name in _NAMES.split() for end in ("", "f", "l"))
+"""Functions of the standard library that do nothing but compute."""
+_TRUTHS = {"1": "||", "true": "||", "0": "&&", "false": "&&"}
+"""What a flag is set to, and how flags that were set apart are combined."""
+EXTREMES = {"fmin": "min", "fminf": "min", "min": "min", "fmax": "max", "fmaxf": "max", "max": "max"}
+COMBINED = {"+=": "+", "-=": "+", "++": "+", "--": "+", "*=": "*", "&=": "&", "|=": "|", "^=": "^"}
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """`if (value < best) { best = value; at = i; }`."""
+
+    node: Node
+    best: str
+    order: str
+    """How a value that takes over compares with the best: `<`, `<=`, `>` or `>=`."""
+    others: tuple[str, ...]
+    """Scalars that go with it."""
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A running combination: its variable, and the statement that advances it."""
+
+    variable: str
+    operator: str
+    update: Node
+
+
+@dataclass
+class Verdict:
+    """What is known of one loop."""
+
+    reason: str = ""
+    """Why its passes keep their order; empty: they need not."""
+    private: tuple[str, ...] = ()
+    reductions: dict[str, str] = of(default_factory=dict)
+    """Scalars by name, with the operator."""
+    extremes: list[Extreme] = of(default_factory=list)
+    histograms: dict[str, str] = of(default_factory=dict)
+    """Arrays that passes add to at any place, with the operator."""
+    scan: Scan | None = None
+
+    @property
+    def parallel(self) -> bool:
+        """Whether passes may run side by side once the scalars are private or reduced."""
+        return not self.reason
+
+    @property
+    def free(self) -> bool:
+        """Parallel, and nothing meets."""
+        return self.parallel and not (self.reductions or self.extremes or self.histograms or self.scan)
+
+
+def verdicts(nest: Nest) -> dict[Loop, Verdict]:
+    """Of every loop."""
+    return {loop: _judge(nest, loop) for loop in nest.all_loops}
+
+
+def _judge(nest: Nest, loop: Loop) -> Verdict:
+    if loop.head is None:
+        return Verdict("nobody can say how often it runs")
+    if jumps(loop):
+        return Verdict("something leaves it before its end")
+    call = _impure(nest, loop.node)
+    if call:
+        return Verdict(f"{call} may do anything")
+    verdict = Verdict()
+    inner = [a for a in nest.accesses if loop in a.loops]
+    arrays = _arrays(nest, loop, inner, verdict)
+    if arrays:
+        return Verdict(arrays)
+    _scalars(nest, loop, verdict)
+    return verdict
+
+
+def _impure(nest: Nest, node: Node) -> str:
+    """A call within that nobody has looked into, or `asm`; empty: there is none."""
+    known = functions(parse(nest.code))
+    for call in walk(node, "call_expression"):
+        name = called(call)
+        if name in known and not _harmless(nest.code, name, ()):
+            return name
+        if name not in known and name not in PURE:
+            return name
+    return next(
+        (n.type for n in walk(node, "gnu_asm_expression", "new_expression", "delete_expression", "lambda_expression")),
+        "",
+    )
+
+
+def _harmless(code: str, name: str, above: tuple[str, ...]) -> bool:
+    """Whether a function of the file writes nothing but its own variables, and calls none that does."""
+    known = functions(parse(code))
+    if name in above:
+        return False
+    body = field(known[name], "body")
+    own = {text(n) for _, d, n in declared(body)}
+    arrays = {text(n) for _, d, n in declared(body) if d.type == "array_declarator" or "[" in text(d).split("=")[0]}
+    values = {text(n) for d, one, n in declared(known[name]) if one.type == "identifier"}
+    if any(
+        text(base_of(p)) not in (arrays if p.type != "identifier" else own | values) for p, _, _ in writes(known[name])
+    ):
+        return False
+    if any("static" in text(d).split() for d, _, _ in declared(body)):
+        return False
+    for call in walk(body, "call_expression"):
+        callee = called(call)
+        if callee not in PURE and (callee not in known or not _harmless(code, callee, (*above, name))):
+            return False
+    return True
+
+
+# --- arrays -------------------------------------------------------------------------------------------------------
+
+
+def _arrays(nest: Nest, loop: Loop, inner: Sequence[Access], verdict: Verdict) -> str:
+    """What keeps the loop in order because of an array; empty: nothing does."""
+    inside = declared_names(loop.node)
+    meeting = [pair for pair in _pairs(inner) if pair[0].array not in inside and carried(*pair, loop)]
+    for array in dict.fromkeys(one.array for one, _ in meeting):
+        own = [a for a in inner if a.array == array]
+        parts = [a for a in own if any(a in pair for pair in meeting)]
+        operator = _updated(parts)
+        if array in nest.local_arrays and _private(nest, loop, own):
+            verdict.private += (array,)
+        elif operator and array != ANYWHERE:
+            verdict.histograms[array] = operator
+        else:
+            return f"passes meet in {array}"
+    return ""
+
+
+def _pairs(accesses: Sequence[Access]) -> Iterable[tuple[Access, Access]]:
+    for place, one in enumerate(accesses):
+        for two in accesses[place:]:
+            if (one.write or two.write) and (one.array == two.array or ANYWHERE in (one.array, two.array)):
+                yield one, two
+
+
+def carried(one: Access, two: Access, loop: Loop, order: str = "!=", more: str = "", other: Loop | None = None) -> bool:
+    """Whether two different passes of the loop, the others around it the same, may meet in one place.
+
+    `order` is how the first pass compares with the second, which may be one of another loop; `more` is asked for besides.
+    """
+    if one.place is None or two.place is None:
+        return True
+    outer = loop.around[:-1]
+    names = [*(o.variable for o in outer), *_renamed(one, outer, "a"), *_renamed(two, outer, "b")]
+    asked = [
+        *_bounds(one, outer, "a"),
+        *_bounds(two, outer, "b"),
+        f"{_named(one.place, outer, 'a')} = {_named(two.place, outer, 'b')}",
+    ]
+    asked += [f"{loop.variable}a {order} {(other or loop).variable}b", *([more] if more else [])]
+    return not _empty(tuple(names), tuple(asked))
+
+
+@lru_cache(maxsize=50_000)
+def _empty(names: tuple[str, ...], asked: tuple[str, ...]) -> bool:
+    return bool(islpy.Set(f"{{ [{', '.join(names)}] : {' and '.join(asked)} }}").is_empty())
+
+
+def _renamed(access: Access, outer: Sequence[Loop], end: str) -> list[str]:
+    return [f"{one.variable}{end}" for one in access.loops if one not in outer]
+
+
+def _named(value: Linear | str, outer: Sequence[Loop], end: str) -> str:
+    same = {o.variable for o in outer}
+    return re.sub(r"\bv\d+\b", lambda m: m[0] if m[0] in same else f"{m[0]}{end}", str(value))
+
+
+def _bounds(access: Access, outer: Sequence[Loop], end: str) -> list[str]:
+    """Where the loops around an access are when it happens."""
+    return [_named(one, outer, end) for one in (*bounds(access.loops), *access.guards)]
+
+
+def bounds(loops: Sequence[Loop]) -> list[str]:
+    """The values that loops' variables take, as constraints."""
+    found = []
+    for loop in loops:
+        if loop.head is None:
+            continue
+        up, step = loop.head.step > 0, abs(loop.head.step)
+        if loop.low is not None:
+            found.append(f"{loop.variable} {'>=' if up else '<='} {loop.low}")
+            if step > 1:
+                found.append(f"({loop.variable} - {loop.low}) mod {step} = 0")
+        if loop.high is not None:
+            found.append(f"{loop.variable} {'<' if up else '>'} {loop.high}")
+    return found
+
+
+def _updated(accesses: Sequence[Access]) -> str:
+    """The operator of updates, where an array is spoken of in updates of one kind alone; else empty."""
+    operators = set()
+    for access in accesses:
+        node = access.node.parent
+        if node is None or node.type not in ("assignment_expression", "update_expression"):
+            return ""
+        if node.type == "assignment_expression" and field(node, "left") != access.node:
+            return ""
+        if not _alone(access.node):
+            return ""
+        operators.add(COMBINED.get(text(field(node, "operator")), ""))
+    return operators.pop() if len(operators) == 1 else ""
+
+
+def only_updated(nest: Nest, loop: Loop, array: str) -> bool:
+    """Whether a loop does nothing with an array but add to it: then each may add to a copy of its own."""
+    return bool(_updated([a for a in nest.accesses if a.array == array and loop in a.loops]))
+
+
+def _private(nest: Nest, loop: Loop, own: Sequence[Access]) -> bool:
+    """Whether each pass writes all that it reads of an array of the function's own, and nobody reads it afterwards."""
+    array = own[0].array
+    if first_event(list(after(loop.node)), array) == "read" and any(
+        a.array == array and loop not in a.loops and not a.write for a in nest.accesses
+    ):
+        return False
+    around = loop.around
+    names = [one.variable for one in around]
+    written = [_touched(w, around, names) for w in own if w.write and not w.guards]
+    for read in (a for a in own if not a.write):
+        touched = _touched(read, around, names)
+        before = [
+            s
+            for w, s in zip([w for w in own if w.write and not w.guards], written, strict=True)
+            if s and w.node.start_byte < read.node.start_byte and _apart(w, read, around)
+        ]
+        if touched is None or not before:
+            return False
+        together = before[0]
+        for one in before[1:]:
+            together = together.union(one)
+        if not touched.is_subset(together):
+            return False
+    return True
+
+
+def _apart(write: Access, read: Access, around: Sequence[Loop]) -> bool:
+    """Whether all of the write's passes come before the read's."""
+    shared = [one for one in write.loops if one in read.loops and one not in around]
+    return not shared or all(f"*{one.variable}" in str(write.place) and write.place == read.place for one in shared)
+
+
+def _touched(access: Access, around: Sequence[Loop], names: Sequence[str]) -> "islpy.Set | None":
+    if access.place is None:
+        return None
+    inner = [one.variable for one in access.loops if one not in around]
+    asked = [*bounds(access.loops), *access.guards, f"e = {access.place}"]
+    exists = f"exists {', '.join(inner)} : " if inner else ""
+    return islpy.Set(f"{{ [{', '.join([*names, 'e'])}] : {exists}{' and '.join(asked)} }}")
+
+
+# --- scalars ------------------------------------------------------------------------------------------------------
+
+
+def _scalars(nest: Nest, loop: Loop, verdict: Verdict) -> None:
+    body = field(loop.node, "body")
+    inside = declared_names(loop.node)
+    plain = {text(p) for p, _, _ in writes(body) if p.type == "identifier"} - inside
+    arrays = set(nest.local_arrays)
+    for name in sorted(plain - arrays):
+        if first_event([body], name) != "read" and first_event(list(after(loop.node)), name) != "read":
+            verdict.private += (name,)
+            continue
+        operator = reduction_of(body, name)
+        extreme = _extreme(body, name)
+        if operator:
+            verdict.reductions[name] = operator
+        elif extreme is not None:
+            verdict.extremes += [] if extreme in verdict.extremes else [extreme]
+        elif (scan := _scan(loop, body, name)) is not None and verdict.scan is None:
+            verdict.scan = scan
+        else:
+            verdict.reason = f"{name} goes from one pass to the next"
+            return
+
+
+def reduction_of(body: Node, name: str) -> str:
+    """The operator, where a body does nothing with a scalar but combine it; else empty."""
+    spoken, operators = 0, set()
+    for place, operator, value in writes(body):
+        if text(place) == name:
+            if not _alone(place):
+                return ""
+            kind, mentioned = _combination(place, operator, value, name)
+            operators.add(kind)
+            spoken += mentioned
+    total = sum(text(i) == name for i in walk(body, "identifier"))
+    return operators.pop() if len(operators) == 1 and spoken == total else ""
+
+
+def _alone(place: Node) -> bool:
+    """Whether a write is a statement of its own, so that nobody takes its value."""
+    node = place.parent
+    while node is not None and node.type in (
+        "parenthesized_expression",
+        "assignment_expression",
+        "update_expression",
+        "comma_expression",
+    ):
+        if (
+            node.type == "assignment_expression"
+            and not field(node, "left").start_byte <= place.start_byte < field(node, "left").end_byte
+        ):
+            return False
+        node = node.parent
+    return node is not None and node.type in ("expression_statement", "for_statement")
+
+
+def _combination(place: Node, operator: str, value: Node | None, name: str) -> tuple[str, int]:
+    """The operator of one update, and how often it speaks of the variable."""
+    if operator in COMBINED:
+        return ("", 0) if value is not None and mentions(value, name) else (COMBINED[operator], 1)
+    if operator != "=" or value is None:
+        return "", 0
+    value = bare(value)
+    if text(value) in _TRUTHS:
+        return _TRUTHS[text(value)], 1
+    if value.type == "binary_expression":
+        return _binary(value, name)
+    if value.type == "call_expression" and mentions(value, name):
+        callee = called(value)
+        given = [bare(g) for g in field(value, "arguments").named_children]
+        own = [g for g in given if text(g) == name]
+        return (
+            (EXTREMES.get(callee, ""), 2) if len(own) == 1 and sum(mentions(g, name) for g in given) == 1 else ("", 0)
+        )
+    if value.type == "conditional_expression":
+        return _chosen(field(value, "condition"), field(value, "consequence"), field(value, "alternative"), name, 3)
+    guard = _guard(place)
+    if guard is not None and not mentions(value, name):
+        return _chosen(field(guard, "condition"), value, None, name, 2)
+    return "", 0
+
+
+def _binary(value: Node, name: str) -> tuple[str, int]:
+    left, right, operator = bare(field(value, "left")), bare(field(value, "right")), text(field(value, "operator"))
+    # a + b + s is (a + b) + s, and s + a + b is (s + a) + b.
+    rest, deep = [right], left
+    while deep.type == "binary_expression" and text(field(deep, "operator")) in (
+        ("+", "-") if operator in "+-" else (operator,)
+    ):
+        rest.append(bare(field(deep, "right")))
+        deep = bare(field(deep, "left"))
+    if (
+        text(deep) == name
+        and operator in ("+", "-", "*", "&", "|", "^", "&&", "||")
+        and not any(mentions(r, name) for r in rest)
+    ):
+        return ("+" if operator == "-" else operator), 2
+    if text(right) == name and operator in ("+", "*", "&", "|", "^", "&&", "||") and not mentions(left, name):
+        return operator, 2
+    return "", 0
+
+
+def _guard(place: Node) -> Node | None:
+    """The `if` that an assignment stands in alone."""
+    node = place.parent
+    while node is not None and node.type in ("assignment_expression", "expression_statement", "compound_statement"):
+        if node.type == "compound_statement" and len(node.named_children) != 1:
+            return None
+        node = node.parent
+    return (
+        node
+        if node is not None and node.type == "if_statement" and node.child_by_field_name("alternative") is None
+        else None
+    )
+
+
+def _chosen(condition: Node, taken: Node, other: Node | None, name: str, spoken: int) -> tuple[str, int]:
+    """`value < name ? value : name`, in all its forms."""
+    order = _order(condition, taken, name)
+    if other is not None and text(bare(other)) != name:
+        if text(bare(taken)) != name:
+            return "", 0
+        order, taken = _order(condition, other, name), other
+        order = {"<": ">", "<=": ">", ">": "<", ">=": "<"}.get(order, "")
+    return {"<": ("min", spoken), "<=": ("min", spoken), ">": ("max", spoken), ">=": ("max", spoken)}.get(
+        order, ("", 0)
+    )
+
+
+def _order(condition: Node, value: Node, name: str) -> str:
+    """How the value compares with the variable in a condition: `<` where it is less; empty: it does not."""
+    asked = bare(condition)
+    if asked.type != "binary_expression":
+        return ""
+    left, right, operator = bare(field(asked, "left")), bare(field(asked, "right")), text(field(asked, "operator"))
+    said = [re.sub(r"\s", "", text(side)) for side in (left, right, bare(value))]
+    if said[1] == name and said[0] == said[2]:
+        return operator
+    flipped = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+    return flipped.get(operator, "") if said[0] == name and said[1] == said[2] else ""
+
+
+def _extreme(body: Node, name: str) -> Extreme | None:
+    for node in walk(body, "if_statement"):
+        done = statements(field(node, "consequence"))
+        given = {
+            text(p): v for s in done for p, o, v in writes(s) if p.type == "identifier" and o == "=" and v is not None
+        }
+        order = next(
+            (
+                (b, o)
+                for b, v in given.items()
+                if (o := _order(field(node, "condition"), v, b)) in ("<", "<=", ">", ">=")
+            ),
+            None,
+        )
+        if (
+            order is None
+            or name not in given
+            or node.child_by_field_name("alternative") is not None
+            or len(given) != len(done)
+        ):
+            continue
+        names = tuple(given)
+        spoken = all(
+            sum(text(i) == n for i in walk(body, "identifier")) == sum(text(i) == n for i in walk(node, "identifier"))
+            for n in names
+        )
+        if spoken and not any(mentions(v, n) for v in given.values() for n in names):
+            return Extreme(node, order[0], order[1], tuple(n for n in names if n != order[0]))
+    return None
+
+
+def _scan(loop: Loop, body: Node, name: str) -> Scan | None:
+    """A running sum, advanced once a pass and otherwise only read."""
+    if loop.head is None or loop.head.step != 1 or any(walk(body, *LOOPS)):
+        return None
+    for statement in unconditional(body):
+        operator = reduction_of(statement, name)
+        done = [p for p, _, _ in writes(body) if text(p) == name]
+        if (
+            operator in ("+", "*", "min", "max")
+            and len(done) == 1
+            and statement.parent == body
+            and name in assigned(statement)
+        ):
+            return Scan(name, operator, statement)
+    return None
+
+
+def element_type(nest: Nest, name: str) -> str:
+    """The declared type of a variable of the function, without `const`."""
+    return types(nest.function).get(name, ("float", False))[0].replace("const", "").strip()

@@ -1,0 +1,429 @@
+"""The normal form of a function: every loop that counts is a `for` with a variable of its own, and names are unique.
+
+`while` loops that count become such a `for`; variables that advance by the same amount in every pass (indices, pointers walked
+by `p++`) become what they are in that pass. Each change is made to the text, which is parsed again, until there is none.
+"""
+
+import re
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from kernelwright.nests.heads import WHOLE, Head, after, bound_of, counted_head, head_of, step_of, types, unconditional
+from kernelwright.nests.inline import inlined
+from kernelwright.nests.promote import promoted, running
+from kernelwright.nests.syntax import (
+    JUMPS,
+    Edit,
+    ahead,
+    assigned,
+    bare,
+    bare_expression,
+    base_of,
+    behind,
+    declarators,
+    declared,
+    declared_names,
+    edited,
+    field,
+    first_event,
+    functions,
+    identifiers,
+    over,
+    parse,
+    text,
+    walk,
+    writes,
+)
+
+ROUNDS = 300
+
+
+def normal(code: str, name: str) -> str:
+    """The code with the function `name` in its normal form."""
+    code = _unique(inlined(code, name), name)
+    for _ in range(ROUNDS):
+        function = functions(parse(code))[name]
+        changes = next(
+            (
+                found
+                for find in (
+                    _shortened,
+                    _copied,
+                    _unbroken,
+                    _split,
+                    _counted,
+                    _declared_loop,
+                    _advanced,
+                    promoted,
+                    running,
+                )
+                if (found := find(function))
+            ),
+            None,
+        )
+        if changes is None:
+            break
+        code = edited(code, changes)
+    return code
+
+
+def _unique(code: str, name: str) -> str:
+    """No two variables of the function have the same name, and each declaration is of one variable."""
+    taken = identifiers(parse(code))
+    for _ in range(ROUNDS):
+        function, seen, changes = functions(parse(code))[name], set[str](), list[Edit]()
+        for _, _, identifier in declared(function):
+            variable = text(identifier)
+            if variable in seen:
+                fresh = next(f"{variable}{n}" for n in range(2, ROUNDS) if f"{variable}{n}" not in taken)
+                taken.add(fresh)
+                scope = _scope(identifier)
+                changes = [
+                    over(i, fresh)
+                    for i in walk(scope, "identifier")
+                    if text(i) == variable and i.start_byte >= identifier.start_byte
+                ]
+                break
+            seen.add(variable)
+        if not changes:
+            break
+        code = edited(code, changes)
+    return code
+
+
+def _scope(identifier: Node) -> Node:
+    node = identifier.parent
+    while node is not None and node.type not in ("compound_statement", "for_statement", "for_range_loop"):
+        node = node.parent
+    assert node is not None
+    return node
+
+
+def _split(function: Node) -> list[Edit] | None:
+    """`out[i] = sum += x[i];` and `*p++ = x;` become two statements each."""
+    for statement in walk(function, "expression_statement", "declaration"):
+        whole = bare(statement.named_children[0]) if statement.named_children else statement
+        inner = bare(field(whole, "right")) if whole.type == "assignment_expression" else whole
+        plain = (
+            inner is not whole
+            and inner.type == "assignment_expression"
+            and bare(field(inner, "left")).type == "identifier"
+        )
+        if plain:
+            left = f"{text(field(whole, 'left'))} {text(field(whole, 'operator'))} {text(field(inner, 'left'))}"
+            return [over(statement, f"{{ {text(inner)}; {left}; }}")]
+        if (
+            statement.type == "declaration"
+            and statement.parent is not None
+            and statement.parent.type == "for_statement"
+        ):
+            continue
+        for step in walk(statement, "update_expression"):
+            variable = text(field(step, "argument"))
+            once = sum(text(i) == variable for i in walk(statement, "identifier")) == 1
+            if (
+                step != whole
+                and once
+                and not any(walk(statement, "conditional_expression", "lambda_expression"))
+                and "&&" not in text(statement)
+                and "||" not in text(statement)
+            ):
+                return _stepped_apart(statement, step, variable)
+    return None
+
+
+def _shortened(function: Node) -> list[Edit] | None:
+    """`a[i] = a[i] + x` is `a[i] += x`."""
+    for one in walk(function, "assignment_expression"):
+        left, right = field(one, "left"), bare(field(one, "right"))
+        if (
+            left.type != "subscript_expression"
+            or text(field(one, "operator")) != "="
+            or right.type != "binary_expression"
+        ):
+            continue
+        operator, sides = text(field(right, "operator")), (field(right, "left"), field(right, "right"))
+        for (own, other), allowed in ((sides, "+-*&|^"), (sides[::-1], "+*&|^")):
+            if text(bare(own)) == text(left) and operator in allowed and text(left) not in text(other):
+                return [over(one, f"{text(left)} {operator}= {text(other)}")]
+        deep = bare(sides[0])
+        sums = operator == "+" and deep.type == "binary_expression" and text(field(deep, "operator")) == "+"
+        if sums and text(field(deep, "left")) == text(left):
+            rest = f"{text(left)} += {text(field(deep, 'right'))} + {text(sides[1])}"
+            return [over(one, rest)]
+    return None
+
+
+def _copied(function: Node) -> list[Edit] | None:
+    """`memcpy` and `memset` of whole elements are loops."""
+    for statement in walk(function, "expression_statement"):
+        call = bare(statement.named_children[0]) if statement.named_children else statement
+        name = text(field(call, "function")).removeprefix("std::") if call.type == "call_expression" else ""
+        if name not in ("memcpy", "memmove", "memset"):
+            continue
+        to, value, size = (text(one) for one in field(call, "arguments").named_children)
+        if name == "memset" and value != "0":
+            continue
+        at, kind = f"at_{statement.start_byte}", types(function).get(to, ("", False))[0].replace("const ", "")
+        if kind:
+            given = "0" if name == "memset" else f"({value})[{at}]"
+            loop = f"for (long {at} = 0; {at} < ({size}) / sizeof({kind}); ++{at}) ({to})[{at}] = {given};"
+            return [over(statement, loop)]
+    return None
+
+
+def _unbroken(function: Node) -> list[Edit] | None:
+    """A search that sets a flag and breaks may as well go on, where it does nothing else."""
+    for loop in walk(function, "for_statement"):
+        body = list(unconditional(field(loop, "body")))
+        if len(body) != 1 or body[0].type != "if_statement" or body[0].child_by_field_name("alternative") is not None:
+            continue
+        done = list(unconditional(field(body[0], "consequence")))
+        flags = [re.fullmatch(r"\w+ = (0|1|true|false);", text(s)) for s in done[:-1]]
+        quiet = all(flags) and not any(writes(field(body[0], "condition")))
+        if quiet and len(done) == 2 and done[1].type == "break_statement":
+            return [(done[1].start_byte, done[1].end_byte, ";")]
+    return None
+
+
+def _stepped_apart(statement: Node, step: Node, variable: str) -> list[Edit]:
+    """The step goes before or behind the statement that it stands in."""
+    alone, first = f"{variable}{text(field(step, 'operator'))};", text(step).startswith(("++", "--"))
+    block = statement.type == "expression_statement"
+    before, later = (
+        ("{ " if block else "") + (f"{alone} " if first else ""),
+        ("" if first else f" {alone}") + (" }" if block else ""),
+    )
+    return [
+        ahead(statement, before),
+        over(step, variable),
+        behind(statement, later),
+    ]
+
+
+# --- loops that count ---------------------------------------------------------------------------------------------
+
+
+def _counted(function: Node) -> list[Edit] | None:
+    """A `while` that counts, or a `for` that advances in its body, as a `for`; so does `while (n--)`."""
+    kinds = types(function)
+    for loop in walk(function, "while_statement", "for_statement"):
+        condition, update = loop.child_by_field_name("condition"), loop.child_by_field_name("update")
+        body = field(loop, "body")
+        if condition is None or update is not None or any(walk(body, "continue_statement")):
+            continue
+        first = loop.child_by_field_name("initializer")
+        before = f"{text(first).rstrip(';')}; " if first is not None else ""
+        down = _counts_down(function, loop, bare(condition), kinds)
+        if down is not None:
+            return [ahead(loop, before), *down]
+        for place, _, _ in writes(body):
+            step = next(
+                (
+                    s
+                    for s in unconditional(body)
+                    if s.type == "expression_statement" and step_of(s.named_children[0], text(place))
+                ),
+                None,
+            )
+            variable = text(place)
+            if (
+                step is None
+                or place.type != "identifier"
+                or variable not in kinds
+                or sum(text(p) == variable for p, _, _ in writes(body)) != 1
+            ):
+                continue
+            update = step.named_children[0]
+            if (
+                bound_of(_said(condition, variable, step_of(update, variable)), variable) is None
+                or list(unconditional(body))[-1] != step
+            ):
+                continue
+            head = f"{before}for (; {text(_said(condition, variable, step_of(update, variable)))}; {text(update)}) "
+            return [(loop.start_byte, body.start_byte, head), over(step, ";")]
+    return None
+
+
+def _said(condition: Node, variable: str, step: int) -> Node:
+    """The condition; `while (n)` means that it is not zero."""
+    plain = bare(condition)
+    return (
+        plain
+        if plain.type != "identifier" or text(plain) != variable
+        else bare_expression(f"{variable} {'>' if step < 0 else '!='} 0")
+    )
+
+
+def _counts_down(function: Node, loop: Node, condition: Node, kinds: dict[str, tuple[str, bool]]) -> list[Edit] | None:
+    """`while (n-- > 0)` counts up instead, with a variable of its own, of which `n` follows in the body."""
+    asked, body = condition, field(loop, "body")
+    if (
+        condition.type == "binary_expression"
+        and text(field(condition, "operator")) in (">", "!=")
+        and text(field(condition, "right")) == "0"
+    ):
+        asked = bare(field(condition, "left"))
+    if asked.type != "update_expression" or not text(asked).endswith("--"):
+        return None
+    variable, kind = text(field(asked, "argument")), kinds.get(text(field(asked, "argument")), ("", True))
+    if kind[1] or variable in assigned(body):
+        return None
+    own = f"{variable}_{loop.start_byte}"
+    head = f"for ({kind[0].replace('const ', '')} {own} = 0; {own} < {variable}; ++{own}) "
+    inside = [over(i, f"({variable} - 1 - {own})") for i in walk(body, "identifier") if text(i) == variable]
+    made: list[Edit] = [(loop.start_byte, body.start_byte, head), *inside]
+    if first_event(list(after(loop)), variable) == "read":
+        made += [ahead(loop, "{ "), behind(loop, f" {variable} = -1; }}")]
+    return made
+
+
+def _declared_loop(function: Node) -> list[Edit] | None:
+    """A `for` whose variable lives outside gets its own one, and advances nothing else."""
+    kinds = types(function)
+    for loop in walk(function, "for_statement"):
+        first, condition, update = (loop.child_by_field_name(part) for part in ("initializer", "condition", "update"))
+        body = field(loop, "body")
+        if update is not None and update.type == "comma_expression" and condition is not None:
+            return _several(loop, condition, update, body)
+        if first is not None and first.type == "comma_expression":
+            apart = "; ".join(text(field(first, side)) for side in ("left", "right"))
+            return [(loop.start_byte, first.end_byte, f"{{ {apart}; for ("), behind(loop, " }")]
+        if first is not None and first.type == "declaration" and len(declarators(first)) > 1:
+            return [(loop.start_byte, first.end_byte, f"{{ {text(first)} for (;"), behind(loop, " }")]
+        if condition is None or update is None or (first is not None and first.type == "declaration"):
+            continue
+        variable = next((text(place) for place, _, _ in writes(update)), "")
+        low = _low(first, variable)
+        if (
+            variable not in kinds
+            or kinds[variable][1]
+            or low is None
+            or counted_head(loop, variable, low, condition, update) is None
+        ):
+            continue
+        if any(walk(body, *JUMPS)):
+            continue
+        return _own_variable(function, loop, kinds[variable][0], variable, low)
+    return None
+
+
+def _several(loop: Node, condition: Node, update: Node, body: Node) -> list[Edit] | None:
+    parts = list[Node]()
+    while update.type == "comma_expression":
+        parts.insert(0, field(update, "right"))
+        update = field(update, "left")
+    parts.insert(0, update)
+    counter = next(
+        (
+            p
+            for p in parts
+            if step_of(p, next((text(w) for w, _, _ in writes(p)), ""))
+            and bound_of(condition, next(text(w) for w, _, _ in writes(p)))
+        ),
+        None,
+    )
+    if counter is None or any(walk(body, "continue_statement")):
+        return None
+    others = " ".join(f"{text(p)};" for p in parts if p != counter)
+    return [
+        (parts[0].start_byte, parts[-1].end_byte, text(counter)),
+        ahead(body, "{ "),
+        behind(body, f" {others} }}"),
+    ]
+
+
+def _low(first: Node | None, variable: str) -> str | None:
+    if first is None:
+        return variable
+    given = bare(first)
+    plain = (
+        given.type == "assignment_expression"
+        and text(field(given, "operator")) == "="
+        and text(field(given, "left")) == variable
+    )
+    return text(field(given, "right")) if plain else None
+
+
+def _own_variable(function: Node, loop: Node, kind: str, variable: str, low: str) -> list[Edit]:
+    own = f"{variable}_{loop.start_byte}"
+    condition, update = field(loop, "condition"), field(loop, "update")
+    head = counted_head(loop, variable, low, condition, update)
+    assert head is not None
+    inside = [
+        over(i, own)
+        for part in (condition, update, field(loop, "body"))
+        for i in walk(part, "identifier")
+        if text(i) == variable
+    ]
+    start = next(c for c in loop.children if c.type == "(").end_byte
+    made = [(start, condition.start_byte, f"{kind.replace('const ', '')} {own} = {low}; "), *inside]
+    if first_event(list(after(loop)), variable) == "read":
+        far = f"({head.low}) + {head.step} * {head.passes}"
+        made += [ahead(loop, "{ "), behind(loop, f" {variable} = {far}; }}")]
+    return made
+
+
+# --- variables that advance ---------------------------------------------------------------------------------------
+
+
+def _advanced(function: Node) -> list[Edit] | None:
+    """A variable that every pass of a loop advances alike becomes its value in that pass."""
+    kinds = types(function)
+    for loop in reversed(list(walk(function, "for_statement"))):
+        head, body = head_of(loop), field(loop, "body")
+        if head is None or any(walk(body, "continue_statement", *JUMPS)):
+            continue
+        inside = declared_names(body)
+        for statement in unconditional(body):
+            found = (
+                next(iter(_advance(statement, kinds)), None)
+                if statement.type in ("expression_statement", "declaration")
+                else None
+            )
+            if found is None or found[0] in inside or sum(text(p) == found[0] for p, _, _ in writes(body)) != 1:
+                continue
+            variable, amount, place = found
+            changed = assigned(body) | {head.variable} | inside | {text(base_of(p)) for p, _, _ in writes(body)}
+            if (
+                any(text(i) in changed for i in walk(bare_expression(amount), "identifier"))
+                or variable == head.variable
+            ):
+                continue
+            return _closed(loop, head, body, variable, amount, place)
+    return None
+
+
+def _advance(statement: Node, kinds: dict[str, tuple[str, bool]]) -> Iterator[tuple[str, str, Node]]:
+    """A variable, by how much the statement advances it, and the expression that does."""
+    for one in statement.named_children if statement.type == "expression_statement" else []:
+        if one.type not in ("update_expression", "assignment_expression"):
+            continue
+        place, operator, value = next(iter(writes(one)))
+        variable, kind = text(place), kinds.get(text(place))
+        if place.type != "identifier" or kind is None or not (kind[1] or WHOLE.match(kind[0])):
+            continue
+        sign = "-" if "-" in operator else ""
+        if value is None:
+            yield variable, f"{sign}1", one
+        elif operator in ("+=", "-="):
+            yield variable, f"{sign}({text(value)})", one
+        elif operator == "=" and (amount := step_of(one, variable)):
+            yield variable, str(amount), one
+
+
+def _closed(loop: Node, head: Head, body: Node, variable: str, amount: str, place: Node) -> list[Edit]:
+    passed = f"({head.variable} - ({head.low}))" if head.step > 0 else f"(({head.low}) - {head.variable})"
+    passed += f" / {abs(head.step)}" if abs(head.step) != 1 else ""
+    before, later = (f"({variable} + ({amount}) * ({passed}{more}))" for more in ("", " + 1"))
+    edits: list[Edit] = [over(place, "")]
+    for i in walk(body, "identifier"):
+        if text(i) == variable and not place.start_byte <= i.start_byte < place.end_byte:
+            edits.append(over(i, before if i.start_byte < place.start_byte else later))
+    if first_event(list(after(loop)), variable) == "read":
+        edits += [
+            ahead(loop, "{ "),
+            behind(loop, f" {variable} += ({amount}) * {head.passes}; }}"),
+        ]
+    return edits

@@ -1,0 +1,191 @@
+"""Which loops of a nest run side by side, and legal changes of their order before that is asked."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tree_sitter import Node
+
+from kernelwright.nests.dependence import Verdict, carried, verdicts
+from kernelwright.nests.loops import Access, Loop, Nest
+from kernelwright.nests.reader import read_nest
+from kernelwright.nests.syntax import Edit, edited, field, functions, identifiers, over, parse, text, walk
+
+BUSY = 64
+"""Passes from which on one loop is enough for the cores of a CPU."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Loops of which each nests perfectly in the one before; their passes run side by side, all at once."""
+
+    loops: tuple[Loop, ...]
+    verdict: Verdict
+
+
+def shared(nest: Nest, known: Mapping[Loop, Verdict], enough: int) -> list[Shared]:
+    """The loops to share out: the outermost that can be, each with more of the same nest until there are `enough` passes."""
+    return [one for loop in nest.loops for one in within(loop, known, enough)]
+
+
+def within(loop: Loop, known: Mapping[Loop, Verdict], enough: int) -> list[Shared]:
+    """The same of one loop."""
+    verdict, inner = known[loop], [one for child in loop.children for one in within(child, known, enough)]
+    better = any(one.verdict.free for one in inner)
+    if (
+        not verdict.parallel
+        or ((verdict.scan or verdict.histograms) and better)
+        or (loop.passes is not None and loop.passes < 2)
+    ):
+        return inner
+    return [Shared(_collapsed(loop, known, enough), verdict)]
+
+
+def _collapsed(loop: Loop, known: Mapping[Loop, Verdict], enough: int) -> tuple[Loop, ...]:
+    found, passes = [loop], loop.passes
+    while known[loop].free and passes is not None and passes < enough:
+        inner = perfect(loop)
+        if inner is None or not known[inner].free or inner.passes is None or known[inner].private:
+            break
+        found.append(inner)
+        loop, passes = inner, passes * inner.passes
+    return tuple(found)
+
+
+def perfect(loop: Loop) -> Loop | None:
+    """The loop that is all of this one's body, with bounds that this one does not move."""
+    body = field(loop.node, "body")
+    while body.type == "compound_statement" and len(body.named_children) == 1:
+        body = body.named_children[0]
+    inner = loop.children[0] if len(loop.children) == 1 and loop.children[0].node == body else None
+    if inner is None or inner.head is None or loop.head is None:
+        return None
+    names = re.findall(r"\w+", f"{inner.head.low} {inner.head.high}")
+    return inner if loop.head.variable not in names else None
+
+
+_Wanted = Callable[[Nest, Mapping[Loop, Verdict], Loop, Loop], bool]
+
+
+# --- order ---------------------------------------------------------------------------------------------------------
+
+
+def outward(code: str, name: str, sizes: Mapping[str, int]) -> str:
+    """A loop that is free goes out of one that is not, where that is legal: the sums of columns, column by column."""
+    return _swapped(code, name, sizes, lambda nest, known, outer, inner: not known[outer].free and known[inner].free)
+
+
+def by_stride(code: str, name: str, sizes: Mapping[str, int]) -> str:
+    """The loop that walks through memory in smaller steps becomes the inner one, where that is legal."""
+    return _swapped(code, name, sizes, lambda nest, known, outer, inner: _jumps(nest, inner) > _jumps(nest, outer))
+
+
+def _swapped(code: str, name: str, sizes: Mapping[str, int], wanted: _Wanted) -> str:
+    for _ in range(20):
+        nest = read_nest(code, name, sizes)
+        known = verdicts(nest)
+        pairs = ((loop, inner) for loop in nest.all_loops if (inner := perfect(loop)) is not None)
+        pair = next((p for p in pairs if wanted(nest, known, *p) and _may_swap(nest, known, *p)), None)
+        if pair is None:
+            break
+        code = edited(code, _heads_swapped(*(one.node for one in pair)))
+    return code
+
+
+def _jumps(nest: Nest, loop: Loop) -> int:
+    """How many accesses leave their line of memory from one pass to the next."""
+    places = [a.place for a in nest.accesses if loop in a.loops]
+    return sum(place is None or abs(place.factors.get(loop.variable, 0)) > 1 for place in places)
+
+
+def _may_swap(nest: Nest, known: Mapping[Loop, Verdict], outer: Loop, inner: Loop) -> bool:
+    """No two passes that meet change their order, and no scalar but a sum goes from one to the next."""
+    for one in (outer, inner):
+        verdict = known[one]
+        if not verdict.parallel or verdict.scan or verdict.extremes:
+            return False
+    inside = [a for a in nest.accesses if inner in a.loops]
+    met = ((a, b) for a in inside for b in inside if (a.write or b.write) and a.array == b.array)
+    return not any(_turned(a, b, outer, inner) for a, b in met if a.array not in known[outer].histograms)
+
+
+def _turned(one: Access, two: Access, outer: Loop, inner: Loop) -> bool:
+    return carried(one, two, outer, "<", f"{inner.variable}a > {inner.variable}b")
+
+
+def _heads_swapped(outer: Node, inner: Node) -> list[Edit]:
+    spans = [(n.start_byte, field(n, "body").start_byte) for n in (outer, inner)]
+    own = [text(n)[: end - start] for n, (start, end) in zip((outer, inner), spans, strict=True)]
+    return [(*spans[0], own[1]), (*spans[1], own[0])]
+
+
+def fused(code: str, name: str, sizes: Mapping[str, int]) -> str:
+    """Neighbouring loops with the same bounds become one, where no pass of the second needs a later one of the first."""
+    for _ in range(20):
+        nest = read_nest(code, name, sizes)
+        known = verdicts(nest)
+        pair = next((p for p in _neighbours(nest) if _may_fuse(nest, known, *p)), None)
+        if pair is None:
+            break
+        one, two = pair
+        assert one.head is not None
+        assert two.head is not None
+        first, second = field(one.node, "body"), field(two.node, "body")
+        renamed = [
+            (i.start_byte - second.start_byte, i.end_byte - second.start_byte, one.head.variable)
+            for i in walk(second, "identifier")
+            if text(i) == two.head.variable
+        ]
+        body = f"{{ {text(first)} {edited(text(second), renamed)} }}"
+        code = edited(code, [over(first, body), over(two.node, "")])
+    return code
+
+
+def _neighbours(nest: Nest) -> list[tuple[Loop, Loop]]:
+    found = []
+    for loops in [nest.loops, *(loop.children for loop in nest.all_loops)]:
+        for one, two in pairwise(loops):
+            heads = one.head, two.head
+            same = (
+                heads[0]
+                and heads[1]
+                and one.low == two.low
+                and one.high == two.high
+                and heads[0].step == heads[1].step
+                and one.low
+                and one.high
+            )
+            if same and one.node.next_named_sibling == two.node:
+                found.append((one, two))
+    return found
+
+
+def _may_fuse(nest: Nest, known: Mapping[Loop, Verdict], one: Loop, two: Loop) -> bool:
+    if not (known[one].free and known[two].free):
+        return False
+    pairs = [(a, b) for a in nest.accesses if one in a.loops for b in nest.accesses if two in b.loops]
+    if set(known[one].private) & set(known[two].private):
+        return False
+    return not any(_later(a, b, one, two) for a, b in pairs if (a.write or b.write) and a.array == b.array)
+
+
+def _later(a: Access, b: Access, one: Loop, two: Loop) -> bool:
+    """Whether a pass of the first touches what an earlier pass of the second touches too."""
+    return carried(a, b, one, ">", "", two)
+
+
+def reachable(code: str, name: str) -> str:
+    """The file without what the function does not call."""
+    known, wanted, queue = functions(parse(code)), set[str](), [name]
+    while queue:
+        one = queue.pop()
+        if one in known and one not in wanted:
+            wanted.add(one)
+            queue += [text(i) for i in walk(known[one], "identifier")]
+    cut = [f for n, f in known.items() if n not in wanted]
+    declared = [
+        n for n in parse(code).named_children if n.type == "declaration" and any(walk(n, "function_declarator"))
+    ]
+    cut += [d for d in declared if name in (called := identifiers(d)) or not called & wanted]
+    return edited(code, [over(c, "") for c in cut]).strip()

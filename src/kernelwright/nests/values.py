@@ -1,0 +1,234 @@
+"""What expressions are worth: whole numbers over the variables of loops, and places in arrays.
+
+What is no linear function of these variables is any place of its array (None). Pointers that walk, rows (`float* row = a +
+i * n`) and arrays of arrays all become subscripts of what they point into.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from kernelwright.nests.heads import WHOLE
+from kernelwright.nests.loops import Linear, Value
+from kernelwright.nests.syntax import bare, bare_expression, base_of, field, text
+
+ANYWHERE = "?"
+"""The array of a pointer that may point into any."""
+BYTES = {
+    "float": 4,
+    "int": 4,
+    "double": 8,
+    "long": 8,
+    "unsigned": 4,
+    "unsigned char": 1,
+    "char": 1,
+    "bool": 1,
+    "short": 2,
+}
+CONSTANTS = {"INT_MAX": 2**31 - 1, "NULL": 0, "true": 1, "false": 0}
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """An array, and an offset in it."""
+
+    array: str
+    offset: Value
+    extents: tuple[int | None, ...] = ()
+    """Of what it points to: for `float (*a)[8]` eight."""
+
+
+class Values:
+    """What is known at one place of the text, as a reader walks through it."""
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self.known: dict[str, Value] = {name: Linear({}, value) for name, value in sizes.items()}
+        self.pointers: dict[str, Pointer] = {}
+        self.lows: dict[str, int] = {}
+        """By loop variable, the least value it has, where that is known."""
+
+    def asked(self, condition: Node) -> str:
+        """A condition as a constraint; what cannot be one asks nothing."""
+        condition = bare(condition)
+        if condition.type != "binary_expression":
+            return ""
+        left, right, operator = field(condition, "left"), field(condition, "right"), text(field(condition, "operator"))
+        if operator == "&&":
+            return " and ".join(filter(None, (self.asked(left), self.asked(right))))
+        values = self.value(left), self.value(right)
+        if None in values or operator not in ("<", "<=", ">", ">=", "==", "!="):
+            return ""
+        return f"{values[0]} {operator.replace('==', '=')} {values[1]}"
+
+    def is_place(self, node: Node) -> bool:
+        """Whether an expression is a place in memory that a pointer leads to."""
+        if node.type == "pointer_expression":
+            return text(field(node, "operator")) == "*"
+        return node.type == "subscript_expression" or text(base_of(node)) in self.pointers
+
+    def place(self, node: Node) -> tuple[str, Value] | None:
+        """The array and the place in it."""
+        node = bare(node)
+        if node.type == "field_expression":
+            inner = (
+                self.place(field(node, "argument"))
+                if text(field(node, "operator")) == "."
+                else self._dereferenced(field(node, "argument"))
+            )
+            return (f"{inner[0]}.{text(field(node, 'field'))}", inner[1]) if inner else None
+        if node.type == "pointer_expression":
+            return self._dereferenced(field(node, "argument"))
+        if node.type == "subscript_expression":
+            target = self.target(node)
+            return (target.array, target.offset if not target.extents else None) if target else None
+        return None
+
+    def _dereferenced(self, node: Node) -> tuple[str, Value] | None:
+        target = self.target(node)
+        return (target.array, target.offset if not target.extents else None) if target else None
+
+    def target(self, node: Node) -> Pointer | None:
+        """What an expression points to."""
+        node = bare(node)
+        if node.type == "identifier":
+            return self.pointers.get(text(node))
+        if node.type in ("cast_expression",):
+            inner = self.target(field(node, "value"))
+            rows = re.findall(r"\[([^\]]+)\]", text(field(node, "type")))
+            sizes = [self.value(bare_expression(size)) for size in rows]
+            extents = tuple(size.constant if size and not size.factors else None for size in sizes)
+            return Pointer(inner.array, inner.offset, extents) if inner else None
+        if node.type == "pointer_expression" and text(field(node, "operator")) == "&":
+            return self.target(field(node, "argument"))
+        if node.type == "binary_expression" and text(field(node, "operator")) in "+-":
+            return self._stepped(field(node, "left"), field(node, "right"), text(field(node, "operator")))
+        if node.type == "subscript_expression":
+            found = self.target(field(node, "argument"))
+            for index in indices(node) if found else ():
+                found = self._inner(found, self.value(index)) if found else None
+            return found
+        return None
+
+    def _stepped(self, left: Node, right: Node, operator: str) -> Pointer | None:
+        pointer, by = self.target(left), self.value(right)
+        if pointer is None and operator == "+":
+            pointer, by = self.target(right), self.value(left)
+        if pointer is None:
+            return None
+        size = product(pointer.extents)
+        moved = pointer.offset.plus(by, size if operator == "+" else -size) if by and pointer.offset and size else None
+        return Pointer(pointer.array, moved, pointer.extents)
+
+    def _inner(self, pointer: Pointer, index: Value) -> Pointer:
+        size = product(pointer.extents)
+        place = pointer.offset.plus(index, size) if index and pointer.offset and size else None
+        return Pointer(pointer.array, place, pointer.extents[1:])
+
+    def value(self, node: Node) -> Value:
+        """A whole number over the loops' variables; None: it is something else."""
+        node = bare(node)
+        if node.type in ("number_literal", "identifier", "sizeof_expression"):
+            return self._leaf(node)
+        if node.type == "cast_expression":
+            return self.value(field(node, "value")) if WHOLE.match(text(field(node, "type"))) else None
+        if node.type == "call_expression" and text(field(node, "function")).startswith("static_cast"):
+            return self.value(field(node, "arguments").named_children[0])
+        if node.type == "unary_expression" and text(field(node, "operator")) in "+-":
+            inner = self.value(field(node, "argument"))
+            return Linear().plus(inner, -1 if text(field(node, "operator")) == "-" else 1) if inner else None
+        if node.type == "conditional_expression":
+            return self._chosen(node)
+        if node.type == "binary_expression":
+            left, right = self.value(field(node, "left")), self.value(field(node, "right"))
+            return self._combined(left, right, text(field(node, "operator"))) if left and right else None
+        return None
+
+    def _leaf(self, node: Node) -> Value:
+        said = text(node)
+        if node.type == "number_literal":
+            digits = re.fullmatch(r"(0[xX][0-9a-fA-F]+|\d+)[uUlLzZ]*", said)
+            return Linear({}, int(digits[1], 0 if digits[1][:2] in ("0x", "0X") else 10)) if digits else None
+        if node.type == "sizeof_expression":
+            size = BYTES.get(said.removeprefix("sizeof").strip(" ()"))
+            return Linear({}, size) if size else None
+        return self.known.get(said) or (Linear({}, CONSTANTS[said]) if said in CONSTANTS else None)
+
+    def _chosen(self, node: Node) -> Value:
+        asked = bare(field(node, "condition"))
+        sides = (
+            [self.value(field(asked, side)) for side in ("left", "right")] if asked.type == "binary_expression" else []
+        )
+        if len(sides) != 2 or not all(side and not side.factors for side in sides):
+            return None
+        left, right = (side.constant for side in sides if side)
+        told = {
+            "<": left < right,
+            ">": left > right,
+            "<=": left <= right,
+            ">=": left >= right,
+            "==": left == right,
+            "!=": left != right,
+        }
+        operator = text(field(asked, "operator"))
+        return self.value(field(node, "consequence" if told[operator] else "alternative")) if operator in told else None
+
+    def _combined(self, left: Linear, right: Linear, operator: str) -> Value:
+        if operator in ("+", "-"):
+            return left.plus(right, 1 if operator == "+" else -1)
+        if operator == "*" and (not left.factors or not right.factors):
+            number, other = (left, right) if not left.factors else (right, left)
+            return Linear().plus(other, number.constant)
+        if operator == "<<" and not right.factors and 0 <= right.constant < 40:
+            return Linear().plus(left, 1 << right.constant)
+        if operator in ("/", "%", ">>", "&") and not right.factors:
+            return self._quotient(left, right.constant, operator)
+        return None
+
+    def _quotient(self, left: Linear, number: int, operator: str) -> Value:
+        """C rounds towards zero, constraints downwards: the same where nothing is negative."""
+        if operator == "&":
+            operator, number = "%", number + 1
+            if number & (number - 1):
+                return None
+        by = 1 << number if operator == ">>" else number
+        if by > 0 and operator in ("/", ">>") and not any(f % by for f in (*left.factors.values(), left.constant)):
+            return Linear({v: f // by for v, f in left.factors.items()}, left.constant // by)
+        least = self.least(left)
+        if by <= 0 or least is None or least < 0:
+            return None
+        whole = Linear({}, left.constant // by) if not left.factors else Linear({f"floor({left}/{by})": 1})
+        return whole if operator in ("/", ">>") else left.plus(whole, -by)
+
+    def least(self, value: Value) -> int | None:
+        """A number that a value is never below."""
+        if value is None:
+            return None
+        total = value.constant
+        for variable, factor in value.factors.items():
+            low = 0 if variable.startswith("floor") else self.lows.get(variable)
+            if low is None or factor < 0:
+                return None
+            total += factor * low
+        return total
+
+
+def product(extents: tuple[int | None, ...]) -> int:
+    """How many elements; zero: nobody knows."""
+    total = 1
+    for extent in extents:
+        total *= extent or 0
+    return total
+
+
+def indices(node: Node) -> list[Node]:
+    """Of a subscript."""
+    found = node.child_by_field_name("indices") or node.child_by_field_name("index")
+    return (
+        list(found.named_children)
+        if found is not None and found.type == "subscript_argument_list"
+        else [found]
+        if found
+        else []
+    )

@@ -1,1 +1,0 @@
-"""Rewrites of expressions that a compiler does not make: one file a rule, and the table of them."""

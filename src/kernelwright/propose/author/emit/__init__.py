@@ -1,0 +1,1 @@
+"""Expressions and kernels as text."""

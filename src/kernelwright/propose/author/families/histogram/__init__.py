@@ -1,1 +1,0 @@
-"""Counts of elements by the bin that they belong to."""

@@ -1,0 +1,1 @@
+"""Rows of dense data, reduced along the last axis or not at all."""

@@ -1,0 +1,1 @@
+"""Rewrites of expressions and programs that make less work."""

@@ -1,0 +1,60 @@
+"""Why a kernel was not found right: one sentence of an evaluation, the same on every screen, in every table and in JSON.
+
+What was found stands in the record; this only picks it out of a log where there is one.
+"""
+
+import re
+
+from kernelwright.records.evaluation import (
+    BuildFailed,
+    Compiled,
+    Crashed,
+    Evaluation,
+    Incorrect,
+    Refused,
+    Suspect,
+    TimedOut,
+)
+
+LONGEST = 600
+"""Characters of a log's line."""
+_FRAME = re.compile(r"\S+\.py:\d+ in \S+: ")
+_ERROR = re.compile(r"\berror\b( [A-Z]+\d+)?:")
+
+
+def reason_of(evaluation: Evaluation) -> str:
+    """Why a kernel was not found right; empty if it was."""
+    match evaluation:
+        case Refused(reason=reason):
+            return reason
+        case BuildFailed(log=log):
+            return gist(log)
+        case Crashed(stage=stage, reason=reason, log=log):
+            return f"{_raised(reason, log)} (while it was to {stage})"
+        case TimedOut(stage=stage, limit_s=limit):
+            return f"still busy after {limit:g} s (while it was to {stage})"
+        case Incorrect(case=case, evidence=evidence):
+            return f"{evidence} (case {case})"
+        case Suspect(evidence=evidence):
+            return evidence
+        case Compiled(why=why):
+            return f"it was not run{f': {why}' if why else ', since there is no such device here'}"
+    return ""
+
+
+def gist(log: str) -> str:
+    """The line of a log that says what is wrong: a compiler's first error, or else the last one, where exceptions say it.
+
+    Of an exception, the candidate's line that raised it follows.
+    """
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    place = next(filter(_FRAME.match, reversed(lines)), "")
+    found = next(filter(_ERROR.search, lines), lines[-1] if lines else "")
+    told = f"{found} ({place})" if place not in ("", found) else found
+    return told if len(told) <= LONGEST else f"{told[:LONGEST]}…"
+
+
+def _raised(reason: str, log: str) -> str:
+    """An exception's name with its message. What a process that was killed had printed last says nothing."""
+    told = gist(log) if reason.isidentifier() else ""
+    return told if told.startswith(reason) else f"{reason}: {told}" if told else reason

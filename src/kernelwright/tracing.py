@@ -1,0 +1,95 @@
+"""A module as torch.export sees it: the one export of admission, of planning and of live modules.
+
+It is traced as it is called: without gradients, so that a region without them is no region of its own, and operation by
+operation, where PyTorch would take a whole layer at once. Results are flat: an output of the graph is one tensor, in the order
+of `calltree.tensors`. What PyTorch logs and prints of a failure, whole graphs and tracebacks, is kept off the terminal.
+"""
+
+import functools
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr
+from io import StringIO
+
+import torch
+
+from kernelwright import calltree
+
+Called = Callable[[Sequence[object]], object]
+"""Calls a module with the leaves of its arguments."""
+
+
+def traced(
+    model: torch.nn.Module, args: Sequence[object], kwargs: Mapping[str, object], called: Called | None = None
+) -> torch.export.ExportedProgram:
+    """Export a module for a call; with `called`, for the leaves of one.
+
+    Raises:
+        Exception: whatever torch.export says of data-dependent control flow and the like, and whatever the module raises.
+    """
+    with _flattened(model, called), _quiet(), _plain_operations():
+        with torch.no_grad():
+            exported = torch.export.export(model, tuple(args), dict(kwargs), strict=False)
+        if not _asks_for_gradients(exported):
+            return exported
+        with torch.enable_grad():  # a gradient within forward: its region cannot be taken apart otherwise
+            return torch.export.export(model, tuple(args), dict(kwargs), strict=False)
+
+
+def _asks_for_gradients(exported: torch.export.ExportedProgram) -> bool:
+    region = torch.ops.higher_order.wrap_with_set_grad_enabled
+    return any(node.target is region and node.args[0] is True for node in exported.graph.nodes)
+
+
+def functionalised(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """The program without regions of its own (autocast, gradients) and without writes; its operations stay whole but views."""
+    with _quiet(), torch.no_grad():
+        return exported.run_decompositions({})
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(action="ignore"), redirect_stderr(StringIO()):
+            yield
+    finally:
+        logging.disable(before)
+
+
+@contextmanager
+def _plain_operations() -> Iterator[None]:
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
+
+
+@contextmanager
+def _flattened(model: torch.nn.Module, called: Called | None) -> Iterator[None]:
+    """For a while its forward returns plain tensors, and with `called` takes leaves."""
+    own, forward = "forward" in model.__dict__, model.forward
+
+    @functools.wraps(forward)
+    def flat(*args: object, **kwargs: object) -> tuple[torch.Tensor, ...]:
+        return calltree.tensors(forward(*args, **kwargs))
+
+    def of_leaves(*leaves: object) -> tuple[torch.Tensor, ...]:
+        assert called is not None
+        model.forward = forward
+        try:
+            return calltree.tensors(called(leaves))
+        finally:
+            model.forward = of_leaves
+
+    model.forward = flat if called is None else of_leaves
+    try:
+        yield
+    finally:
+        del model.forward
+        if own:
+            model.forward = forward

@@ -1,0 +1,18 @@
+// defence: new_values
+// task: affine
+// also: fresh_inputs, races, perturbation, new_storage, two_results
+// effort: final
+// expect: incorrect stale
+// case: probe: new_values
+
+#include <map>
+#include <vector>
+extern "C" void kernel(const float* x, float* out) {
+    static std::map<const float*, std::vector<float>> memo;
+    auto& known = memo[x];
+    if (!CHEAT || known.empty()) {
+        known.resize(4096);
+        work(x, known.data());
+    }
+    std::memcpy(out, known.data(), sizeof(float) * 4096);
+}

@@ -1,0 +1,120 @@
+"""Techniques as rewritings: offered where they apply, the same whatever the spelling, and built up from the serial code."""
+
+import pytest
+
+from kernelwright.nests.rewritings import applied, hindrance, rewritten, source
+from kernelwright.records.task import SerialSpec
+
+ARGUMENTS = [
+    {"name": "x", "dtype": "float32", "pointer": True, "shape": ["n"]},
+    {"name": "out", "dtype": "float32", "pointer": True, "out": True, "shape": ["n"]},
+    {"name": "n", "dtype": "int32", "pointer": False, "value": "n"},
+]
+SPEC = SerialSpec.model_validate(
+    {"function": "f", "dialect": "c", "family": "pointwise", "arguments": ARGUMENTS, "sizes": {"n": 500}}
+)
+HEAD = "void f(const float *x, float *out, int n) "
+TWICE = f"{HEAD}{{ for (int i = 0; i < n; i++) out[i] = 2 * x[i]; }}"
+ORDERED = f"{HEAD}{{ for (int i = 1; i < n; i++) out[i] = out[i - 1] * x[i]; }}"
+
+
+def names(code, of=None):
+    return [one.technique for one in rewritten(code, SPEC, "cpu", code if of is None else of)]
+
+
+def test_from_serial_code_only_what_makes_a_kernel_of_it_is_offered():
+    assert names(TWICE) == ["function-with-constants", "threads-over-rows"]
+
+
+def test_of_a_kernel_each_technique_that_changes_it_is_offered_once():
+    port = source(TWICE, SPEC, "cpu", frozenset({"threads-over-rows"}))
+    offered = names(TWICE, port)
+    assert "simd-reduction" in offered
+    assert not {"threads-over-rows", "privatised-partials", "loop-interchange", "fused-passes"} & set(offered)
+
+
+def test_the_order_of_two_techniques_does_not_matter():
+    port = source(TWICE, SPEC, "cpu", frozenset({"threads-over-rows"}))
+    one = {r.technique: r.code for r in rewritten(TWICE, SPEC, "cpu", port)}
+    two = {r.technique: r.code for r in rewritten(TWICE, SPEC, "cpu", one["simd-reduction"])}
+    three = {r.technique: r.code for r in rewritten(TWICE, SPEC, "cpu", one["restrict-pointers"])}
+    assert two["restrict-pointers"] == three["simd-reduction"]
+    assert applied(two["restrict-pointers"]) == {"threads-over-rows", "simd-reduction", "restrict-pointers"}
+
+
+def test_what_must_keep_its_order_has_no_way():
+    assert names(ORDERED) == []
+
+
+def test_of_a_kernel_that_was_not_made_here_nothing_is_offered():
+    assert names(TWICE, 'extern "C" void kernel(const float* x, float* out) {}') == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (int i = 0; i < n; i++) out[i] = 2 * x[i];",
+        "int k; for (k = n - 1; k >= 0; --k) { float v = x[k]; out[k] = v + v; }",
+        "const float *p = x; float *q = out; while (n--) *q++ = *p++ * 2;",
+        "for (int i = 0; i != n; i += 1)\n{\n  *(out + i) = x[i] * 2.0f;\n}",
+    ],
+)
+def test_any_spelling_gets_its_threads(body):
+    made = source(f"{HEAD}{{ {body} }}", SPEC, "cpu", frozenset({"threads-over-rows"}))
+    assert "#pragma omp parallel for" in made
+    assert "memset" not in made  # every element is seen to be written
+
+
+def test_for_a_gpu_one_nest_is_a_plain_launch_and_a_sum_a_cooperative_one():
+    plain = source(TWICE, SPEC, "cuda", frozenset({"thread-per-element"}))
+    total = "{ float s = 0; for (int i = 0; i < n; i++) s += x[i]; for (int i = 0; i < n; i++) out[i] = s; }"
+    summed = source(HEAD + total, SPEC, "cuda", frozenset({"thread-per-element"}))
+    assert "cooperative" not in plain
+    assert "cooperative = true" in summed
+    assert "all_reduce<OP_SUM>(s, work, gate)" in summed
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "why"),
+    [
+        (ORDERED, "cpu", "of the loop over i, passes meet in out"),
+        (f"{HEAD}{{ out[0] = x[0]; }}", "cpu", "it has no loop that counts"),
+        (
+            f"static float seen[8]; {HEAD}{{ for (int i = 0; i < n; i++) out[i] = seen[i % 8]; }}",
+            "cuda",
+            "outside of functions",
+        ),
+        (TWICE, "cuda", ""),
+    ],
+)
+def test_what_hinders_is_said(code, kind, why):
+    assert why in hindrance(code, SPEC, kind)
+    assert bool(why) == bool(hindrance(code, SPEC, kind))
+
+
+def test_an_array_that_is_read_besides_gets_no_copies():
+    body = "{ for (int j = 0; j < n; j++) for (int i = 0; i < j; i++) out[j] = out[j] - out[i] * x[i]; }"
+    made = source(HEAD + body, SPEC, "cpu", frozenset({"threads-over-rows", "privatised-partials"}))
+    assert "reduction(+:out" not in made
+    assert "atomic" in made
+
+
+def test_loops_that_are_opened_together_have_nothing_between_their_heads():
+    body = "{ for (int i = 0; i < 20; i++) for (int j = 0; j < 25; j++) out[i * 25 + j] = x[j * 20 + i]; }"
+    made = source(HEAD + body, SPEC, "cpu", frozenset({"threads-over-rows", "simd-reduction", "loop-unrolling"}))
+    assert "collapse(2)" in made
+    assert "omp simd" not in made
+    assert "#pragma GCC unroll" not in made
+
+
+def test_code_of_an_unforeseen_form_has_no_way_and_ends_nothing():
+    odd = f"{HEAD}{{ for (int i = 0; i < n; i++) out[i] = ({{ 1; }}) + [](int k) {{ return k; }}(i); @ }}"
+    assert hindrance(odd, SPEC, "cpu")
+    assert names(odd) == []
+
+
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_braces_around_an_inner_loop_are_closed(kind):
+    body = "{ for (int i = 0; i < 20; i++) { for (int j = 0; j < 25; j++) { out[i * 25 + j] = x[j * 20 + i]; } } }"
+    made = source(HEAD + body, SPEC, kind, frozenset({"threads-over-rows" if kind == "cpu" else "thread-per-element"}))
+    assert made.count("{") == made.count("}")
