@@ -100,6 +100,8 @@ class Backend(Protocol):
     """What candidates may be written in."""
     is_gpu: bool
     """Limits on shared memory, registers and the like mean something."""
+    most_bytes: int | None
+    """See `LoadTask.most_bytes`; None where candidates run at full size."""
 
     def versions(self) -> dict[str, str]:
         """Of what can change a measurement on this device alone; what does not answer is `absent`."""

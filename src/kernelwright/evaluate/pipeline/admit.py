@@ -71,7 +71,14 @@ def open_session(
             undone.callback(process.close)
             # Where no time is taken, workers share the cores, and their children what threads one user may have.
             threads = len(os.sched_getaffinity(0)) if backend.clock else 1
-            original = _describe(process, source, target, policy, threads)
+            command = LoadTask(
+                source=source.source,
+                threads=threads,
+                numerics=policy.numerics,
+                state=policy.state,
+                most_bytes=backend.most_bytes,
+            )
+            original = _describe(process, source, target, command)
             job.note("computing the right answers in fp64, for every kind of input")
             session = backend.session(original, process, policy, close_oldest)
             undone.callback(session.close)
@@ -127,12 +134,8 @@ def used_tf32(task: Task, error: float) -> bool:
     return may and single and multiplies and error > TF32_ERROR
 
 
-def _describe(
-    reference: ComputeProcess, source: TaskSource, target: Target, policy: Policy, threads: int
-) -> OriginalTask:
-    loaded = reference.ask(
-        LoadTask(source=source.source, threads=threads, numerics=policy.numerics, state=policy.state)
-    )
+def _describe(reference: ComputeProcess, source: TaskSource, target: Target, command: LoadTask) -> OriginalTask:
+    loaded = reference.ask(command)
     _refuse_unfit(loaded, source)
     workload = Workload(
         inputs=loaded.inputs,
@@ -156,7 +159,7 @@ def _describe(
     workload = workload.model_copy(update={"inputs": _widened(reference, inputs, declared)})
     random = tuple(i for i, differs in enumerate(loaded.random) if differs)
     rules = comparators(source, workload, graph, random)
-    flags = Numerics(mode=policy.numerics, flags=loaded.flags)
+    flags = Numerics(mode=command.numerics, flags=loaded.flags)
     task = Task(source=source, target=target, workload=workload, graph=graph, comparators=rules, numerics=flags)
     return OriginalTask(
         task,

@@ -6,6 +6,7 @@ from racing_kernels import kernel
 from triton_candidates import ADD, HEAD, MATMUL, NO_TASK, SOFTMAX, TWO_STAGE_SUM, candidate
 
 from kernelwright.evaluate.triton.cross import cross_compile
+from kernelwright.evaluate.triton.fault import Fault
 from kernelwright.evaluate.triton.unseen import examine
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.records.task import Workload
@@ -30,6 +31,28 @@ for row in range(p, tl.load(work), tl.num_programs(0)):
     at = tl.arange(0, B)
     tl.store(out + row.to(tl.int64) * n + at, tl.load(x + row.to(tl.int64) * n + at, mask=at < n), mask=at < n)
 """
+
+
+FLAT = "out = torch.empty_like(x)\nkernel[(triton.cdiv(x.numel(), 1024),)](x, out, x, x.numel(), B=1024)\nreturn out\n"
+COLUMNS = "out = torch.empty_like(x)\nkernel[(x.shape[1],)](x, out, x, x.shape[0], B=4096)\nreturn out\n"
+PAST = {
+    "a flat index": (
+        "tl.store(out + at, tl.load(x + at, mask=at < n) * 2.0, mask=at < n)",
+        FLAT, ("= tl.program_id(0)", "= tl.program_id(0).to(tl.int64)"), (3 << 30,),
+    ),
+    "rows of columns": (
+        "for start in range(0, n, B):\n    k = start + tl.arange(0, B)\n"
+        "    place = (n - 1 - k) * tl.num_programs(0) + p\n"
+        "    tl.store(out + place, tl.load(x + place, mask=k < n), mask=k < n)",
+        COLUMNS, ("= start +", "= tl.cast(start, tl.int64) +"), (20_000, 200_000),
+    ),
+    "a block's first element": (
+        "first = tl.num_programs(0) * n - (p + 1) * n\nk = tl.arange(0, B)\nv = tl.load(x + first + k, mask=k < n)\n"
+        "tl.store(out + first + k, -v, mask=k < n)",
+        ROWS.format(grid="(x.shape[0],)"), ("first = ", "n = n.to(tl.int64)\n    first = "), (2_500_000, 1000),
+    ),
+}  # fmt: skip
+"""A kernel with offsets past 2^31, its host code, what gives them 64 bits, and the shape."""
 
 
 def spec(*shape, dtype="float16"):
@@ -58,6 +81,16 @@ def test_offsets_of_32_bits_that_wrap(look, shape):
         fault.log
     )
     assert isinstance(look(rows(wide=".to(tl.int64)"), spec(*shape)), str)
+
+
+@pytest.mark.parametrize("name", PAST)
+def test_other_offsets_that_wrap(look, name):
+    body, host, wide, shape = PAST[name]
+    fault = look(kernel(body, host), spec(*shape))
+    assert isinstance(fault, Fault), fault
+    assert (fault.kind, "wrapped" in fault.log) == ("out_of_bounds", True), fault.log
+    found = look(kernel(body, host).replace(*wide), spec(*shape))
+    assert isinstance(found, str), found.log
 
 
 @pytest.mark.parametrize("grid", ["(min(x.shape[0], 65535),)", "(x.shape[0] - 1,)", "(x.shape[0] // 2 + 7,)"])

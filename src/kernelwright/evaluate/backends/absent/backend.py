@@ -71,6 +71,7 @@ class AbsentBackend:
 
     clock = None
     is_gpu = True
+    most_bytes = 2 << 30
 
     def __init__(self, parent: Warm, languages: tuple[str, ...], versions: Callable[[], dict[str, str]]) -> None:
         """Start nothing yet."""
@@ -159,7 +160,14 @@ class _OtherSizes:
             return None
         process = self._reference()
         try:
-            process.ask(LoadTask(source=task.source.source, threads=1, numerics=policy.numerics, state=policy.state))
+            loaded = LoadTask(
+                source=task.source.source,
+                threads=1,
+                numerics=policy.numerics,
+                state=policy.state,
+                most_bytes=AbsentBackend.most_bytes,
+            )
+            process.ask(loaded)
             process.ask(ExportGraph())
             session = _at_size(self._original, process, policy, LEAST if size == "least" else None)
         except FAILURES:

@@ -65,7 +65,7 @@ class CpuBackend:
     """Implements `Backend`."""
 
     languages = names_for("cpu")
-    is_gpu = False
+    is_gpu, most_bytes = False, None
 
     def __init__(self, host: Host) -> None:
         self.host = host

@@ -59,7 +59,7 @@ class CudaBackend:
     """Implements `Backend`."""
 
     languages = names_for("cuda")
-    is_gpu = True
+    is_gpu, most_bytes = True, None
 
     def __init__(self, warm: Warm) -> None:
         found = torch.cuda.get_device_properties(0)

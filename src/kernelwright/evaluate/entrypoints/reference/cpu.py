@@ -11,6 +11,7 @@ import socket
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ import torch
 
 from kernelwright import calltree
 from kernelwright.evaluate.entrypoints import numerics, session
-from kernelwright.evaluate.entrypoints.reference import export
+from kernelwright.evaluate.entrypoints.reference import export, large
 from kernelwright.evaluate.entrypoints.reference.domains import evidence, seen_of, with_domain, with_domains, with_signs
 from kernelwright.evaluate.entrypoints.reference.effects import Effects, differences, observe
 from kernelwright.evaluate.entrypoints.reference.export import Watch, spec_of
@@ -78,6 +79,7 @@ class ReferenceSide:
         self._taken: tuple[int, ...] = ()
         """Where the parameters lie that were taken last."""
         self._reduced = False
+        self._large: large.Large | None = None
         self._variants: dict[str, Call] = {}
         self._models: dict[str, torch.nn.Module] = {}
 
@@ -85,7 +87,13 @@ class ReferenceSide:
         """Run the file, build the model, draw inputs twice, and describe everything as data."""
         torch.set_num_threads(command.threads)
         numerics.begin(command.numerics)
-        self._source = command.source
+        self._source, self._whole, self._large = command.source, command.source, large.made_small(command)
+        if self._large is None:
+            return self._described(command)
+        self._source, self._inputs, self._reduced = self._large.source, list(self._large.small.inputs), True
+        return self._large.at_full_size(self._described(command))
+
+    def _described(self, command: tasks.LoadTask) -> tasks.TaskLoaded:
         model = self._build()
         self._parameters = self._describe_parameters(model)
         drawn = self._draw(1)
@@ -130,21 +138,11 @@ class ReferenceSide:
 
     def estimate(self, command: tasks.EstimateTask) -> tasks.Estimated:
         """How large the task is, on tensors without memory; some code cannot be run on those."""
-        try:
-            with torch.device("meta"), torch.no_grad():
-                task = executed(command.source)
-                model = module_of(task.Model, init_arguments(task)).to("meta")
-                leaves, tree = calltree.flatten(task.get_inputs(), ())
-                given = [v.to("meta") if isinstance(v, torch.Tensor) else v for _, v in leaves]
-                args, kwargs = calltree.arguments(tree, given, vars(task))
-                tensors = [*given, *flatten(model(*args, **kwargs)), *model.state_dict().values()]
-        except Exception:  # noqa: BLE001 (the task's own code: then nothing is known)
-            return tasks.Estimated(nbytes=0)
-        return tasks.Estimated(nbytes=sum(t.nbytes for t in tensors if isinstance(t, torch.Tensor)))
+        return tasks.Estimated(nbytes=large.nbytes(command.source))
 
     def reduce(self, command: messages.ReduceTask) -> messages.TaskReduced:
         """From now on, be the same task on fewer elements, for an interpreter that is slow."""
-        found = reduce_workload(self._source, command.workload, most=command.elements)
+        found = reduce_workload(self._whole, command.workload, most=command.elements)
         if found.source != self._source:
             self._source = found.source
             self._build()
@@ -165,6 +163,9 @@ class ReferenceSide:
             log = "".join(traceback.format_exception(error))
             self._build()  # what forward keeps may be the tracer's
             return messages.GraphExported(graph=self._graph, fault=type(error).__name__, log=log)
+        if self._large is not None:
+            with suppress(Exception):  # the task's own code: then the graph has the shapes at which values are seen
+                self._graph = large.graph_without_memory(self._whole, list(self._large.full.inputs))
         return messages.GraphExported(graph=self._graph)
 
     def widen(self, command: tasks.Widen) -> tasks.Widened:
@@ -386,7 +387,8 @@ class ReferenceSide:
     def _draw(self, seed: int) -> list[object]:
         _seed(seed)
         with torch.device(self._device):
-            drawn = self._task.get_inputs()
+            draw = self._task.get_inputs
+            drawn = draw() if self._large is None else self._large.drawn(draw, self._inputs)
         names = list(inspect.signature(self._models["eager"].forward).parameters)
         found, self._tree = calltree.flatten(drawn, names)
         self._names = [name for name, _ in found]

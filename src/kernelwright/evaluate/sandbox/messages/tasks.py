@@ -57,6 +57,8 @@ class LoadTask(Command[TaskLoaded]):
     numerics: NumericsMode = "as-is"
     state: Literal["compare", "ignore"] = "compare"
     """Whether what forward writes to is an output."""
+    most_bytes: Whole | None = None
+    """Of inputs, parameters and results together: of a larger task, values are seen at a smaller size alone."""
 
 
 class Estimated(Reply):
