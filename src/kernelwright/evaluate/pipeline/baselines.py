@@ -18,10 +18,11 @@ from pydantic import JsonValue, TypeAdapter
 from kernelwright.evaluate.backends import kept
 from kernelwright.evaluate.backends.backend import Clock
 from kernelwright.evaluate.sandbox.messages.calls import Prepare
-from kernelwright.evaluate.sandbox.process import DeviceFullError
+from kernelwright.evaluate.sandbox.process import ChildRaisedError, DeviceFullError
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.timing import statistics
 from kernelwright.evaluate.timing.statistics import Stopping, schedule
+from kernelwright.evaluate.verify.compare import Expected, Recomputed
 from kernelwright.pages import cache_folder
 from kernelwright.records.base import identity
 from kernelwright.records.measure import BaselineName, Ratio, Versus
@@ -31,7 +32,9 @@ from kernelwright.records.task import Task
 
 COMPILE_LIMIT_S = 600.0
 """After which a reference that compiles is taken to hang."""
-FORM = 2
+GROSS, GROSSLY = 2.0**-6, 64
+"""What a baseline errs at least, and how many times what a kernel may, to be called wrong: a compiler rounds as it likes."""
+FORM = 3
 """Raised whenever baselines are timed in another way."""
 Ratios = dict[BaselineName, Ratio]
 _KNOWN: TypeAdapter[Ratios] = TypeAdapter(Ratios)
@@ -66,10 +69,31 @@ def _prepare(session: Session, variant: BaselineName) -> str:
             prepared = session.reference.ask(command, limit_s=COMPILE_LIMIT_S + tuning_s)
             if variant == "compile":
                 session.reference.compute(windows, variant, COMPILE_LIMIT_S)
-            session.prepared[variant] = prepared.missing
+            session.prepared[variant] = prepared.missing or _wrong(session, variant)
         except DeviceFullError as error:
             leave_out(session, variant, error)
     return session.prepared.get(variant, "")
+
+
+def _wrong(session: Session, variant: BaselineName) -> str:
+    """Why nobody is compared with what PyTorch's compiler made: it is far from right, or breaks; empty where it is neither."""
+    if not variant.startswith("compile"):
+        return ""
+    case = session.present(session.cases[0])
+    try:
+        found = session.results(variant, case.offsets)
+    except ChildRaisedError as raised:
+        return f"it raised {raised.name}"
+    finally:
+        session.load_parameters(session.timed_parameters())
+    for i, (result, expected) in enumerate(zip(found, case.expected, strict=True)):
+        if result.shape != expected.value.shape:
+            return f"its result {i} has shape {list(result.shape)}, not {list(expected.value.shape)}"
+        if isinstance(expected, Expected | Recomputed) and result.is_floating_point():
+            error = expected.judge([result])[0]
+            if error > max(GROSS, GROSSLY * expected.allowed):
+                return f"its result {i} is wrong (relative error {error:.2g}, of a kernel {expected.allowed:.2g} is allowed)"
+    return ""
 
 
 def try_again(session: Session) -> None:

@@ -19,9 +19,12 @@ from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.input_sensitivity import Elements, forgive_rounding
 from kernelwright.evaluate.session.loaded import LoadedCandidate
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
+from kernelwright.evaluate.verify.compare import Expectation, Expected, Recomputed
 from kernelwright.records.evaluation import Incorrect
 from kernelwright.records.measure import CaseError
 
+SMALLER = 8
+"""How many times smaller than a task's own results are small ones."""
 DRAWN_BYTES = 1 << 30
 """Most bytes of a random output's results that a candidate holds at once."""
 FAULTS = ("SIGSEGV", "SIGBUS", "illegal memory access", "ILLEGAL_ADDRESS")
@@ -63,9 +66,25 @@ def verify_case(loaded: LoadedCandidate, case: Case) -> None:
             )
         )
         if found_wrong is not None:
-            raise OutcomeReached(
-                wrong(trial, found_wrong.because, case.distribution, f"output {i}: {found_wrong.evidence}")
-            )
+            evidence = f"output {i}: {found_wrong.evidence}{_lost_digits(trial, i, expected, got)}"
+            raise OutcomeReached(wrong(trial, found_wrong.because, case.distribution, evidence))
+
+
+def _lost_digits(trial: Trial, output: int, expected: Expectation, got: torch.Tensor) -> str:
+    """That small results err by no more than larger ones may, if so: what a formula with a difference near zero does."""
+    usual = trial.session.cases[0].expected[output]
+    if not isinstance(expected, Expected | Recomputed) or not isinstance(usual, Expected | Recomputed):
+        return ""
+    if not got.is_floating_point() or SMALLER * expected.scale > usual.scale:
+        return ""
+    pairs = zip(pieces.of(float8.wide(got)), pieces.of(expected.value), strict=True)
+    most = max((float((g.double() - w).abs().max()) for g, w in pairs if g.numel()), default=float("inf"))
+    if not most <= usual.allowed * usual.scale:
+        return ""
+    return (
+        f"; by no more than {most:.2g}, as larger results may be: digits are lost near zero, as where nearly equal numbers "
+        "are subtracted"
+    )
 
 
 def _draws(loaded: LoadedCandidate, case: Case, output: int) -> list[torch.Tensor]:

@@ -204,8 +204,20 @@ def apply(
     changed.copy_(x)
     alike = distribution is ALIKE and given.spec.domain in ALIKE.domains
     if x.numel() and (alike or _touches(distribution, given.spec)):
-        float8.change(changed, lambda values: distribution.change(values, given))
+        float8.change(changed, lambda values: _change_finite(distribution.change, values, given))
     return changed
+
+
+def _change_finite(change: Transform, values: torch.Tensor, given: Given) -> None:
+    """What is infinite stays so where it is changed and not replaced: a mask of minus infinity has one sign."""
+    replaced = change in (in_order, _huge, _ends, _integers)
+    ends = values.aminmax() if values.is_floating_point() and not replaced else ()
+    places = [(values == end, float(end)) for end in ends if end.isinf()]
+    for place, _ in places:
+        values.masked_fill_(place, 0)
+    change(values, given)
+    for place, end in places:
+        values.masked_fill_(place, end)
 
 
 def keeps(distribution: InputDistribution, how: str) -> bool:

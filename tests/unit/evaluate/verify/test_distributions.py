@@ -323,3 +323,14 @@ def test_the_negative_element_of_small_ones_is_as_large_as_any():
     for sign in (1, -1):
         changed = apply(DISTRIBUTIONS[1], sign * x, spec(Domain.REAL, shape=(100,)), seeded())
         assert float(changed.min()) == pytest.approx(-0.01 * float(x.max()))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_infinities_have_the_sign_and_place_that_was_drawn(dtype):
+    x = torch.randn(8, 16).to(getattr(torch, dtype)).masked_fill(torch.ones(8, 16).triu(9).bool(), float("-inf"))
+    for distribution in admitted([spec(dtype=dtype, shape=(8, 16))]):
+        made = apply(distribution, x, spec(dtype=dtype, shape=(8, 16)), seeded())
+        assert not bool(made.isnan().any() | (made == float("inf")).any()), distribution.name
+        if distribution.name not in (ORDER, *REPLACED):
+            assert torch.equal(made.isinf(), x.isinf()), distribution.name
+            assert torch.equal(made, x) == (distribution is UNALIGNED), distribution.name
