@@ -6,6 +6,7 @@ one way, by `OutcomeReached`; what a process of untrusted code comes to otherwis
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from kernelwright.evaluate.backends.backend import Backend
 from kernelwright.evaluate.pipeline import baselines
@@ -16,6 +17,7 @@ from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.session.binding import may_be_weaker
 from kernelwright.evaluate.session.loaded import LoadedCandidate
+from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import FAILURES, OutcomeReached, Trial
 from kernelwright.evaluate.session.verification import FAULTS, naming_written_inputs, verify_case
 from kernelwright.records.evaluation import (
@@ -50,8 +52,8 @@ def evaluate_candidate(trial: Trial, backend: Backend) -> Evaluation:
         RefereeError: the referee broke.
     """
     outcome = _attempt(trial, backend)
-    if trial.found.elsewhere and (other := trial.session.others(trial.found.elsewhere)):
-        trial.open_session = lambda: other
+    while trial.found.elsewhere and (other := trial.session.others(trial.found.elsewhere)):
+        trial.open_session = partial(_same, other)
         outcome = _attempt(trial, backend)
     if not is_right(outcome) and may_be_weaker(trial):
         # Once more, with the parameters under which models are built.
@@ -60,6 +62,10 @@ def evaluate_candidate(trial: Trial, backend: Backend) -> Evaluation:
     if isinstance(outcome, Crashed | TimedOut | Incorrect | Suspect):
         outcome = outcome.model_copy(update={"build": trial.found.facts})
     return _with_circumstances(trial, backend, outcome)
+
+
+def _same(session: Session) -> Session:
+    return session
 
 
 def _attempt(trial: Trial, backend: Backend) -> Evaluation:

@@ -50,8 +50,8 @@ Shown = tuple[float, Finer]
 """How far eager is from the truth in one output of one draw."""
 
 
-Size = Literal["full", "least"]
-"""Of the task before an interpreter, where the usual one tells nothing of a kernel."""
+Size = Literal["full", "smaller"]
+"""Of the task before an interpreter, where that of a session tells nothing of a kernel."""
 
 
 class Session:

@@ -84,8 +84,8 @@ def reduce_workload(source: str, workload: Workload, aligned: bool = False, most
         return Reduction(workload=workload, source=source, description=_describe(workload, workload))
     fit = _power_of_two if aligned else _prime
     best = _descend(full, [_leading, *_size_options(workload)], fit)
-    if _cost(best.workload) > TOLERABLE * most:
-        best = min(best, _shrink_constants(full, fit), key=lambda t: _cost(t.workload))
+    if cost(best.workload) > TOLERABLE * most:
+        best = min(best, _shrink_constants(full, fit), key=lambda t: cost(t.workload))
     return Reduction(workload=best.workload, source=best.source, description=_describe(best.workload, workload))
 
 
@@ -102,10 +102,10 @@ Option = Callable[[_Trial, Fit], Iterator[_Trial | None]]
 def _descend(trial: _Trial, options: Sequence[Option], fit: Fit) -> _Trial:
     """Turn each option until the workload is small enough, keeping what the reference accepts."""
     for place, option in enumerate(options):
-        if _cost(trial.workload) <= trial.most * (TOLERABLE if place else 1):
+        if cost(trial.workload) <= trial.most * (TOLERABLE if place else 1):
             break
         for proposal in option(trial, fit):
-            if proposal is not None and _cost(proposal.workload) < _cost(trial.workload):
+            if proposal is not None and cost(proposal.workload) < cost(trial.workload):
                 trial = proposal
                 break
     return trial
@@ -118,7 +118,7 @@ def _leading(trial: _Trial, fit: Fit) -> Iterator[_Trial | None]:
         return
     largest = max(tensors, key=lambda t: t.numel)
     size = largest.shape[0]
-    rows = max(fit(size * trial.most / _cost(trial.workload)), FEWEST_ROWS)
+    rows = max(fit(size * trial.most / cost(trial.workload)), FEWEST_ROWS)
     if rows >= size:
         return
     for rank in (1, len(largest.shape)):
@@ -141,7 +141,7 @@ def _size_option(size: int) -> Option:
     def option(trial: _Trial, fit: Fit) -> Iterator[_Trial | None]:
         times = max((t.shape.count(size) for t in trial.workload.tensors), default=0)
         if times:
-            factor = (trial.most / _cost(trial.workload)) ** (1 / times)
+            factor = (trial.most / cost(trial.workload)) ** (1 / times)
             small = max(fit(size * factor), FEWEST)
             yield _reshaped(trial, lambda s: tuple(small if n == size else n for n in s))
 
@@ -155,7 +155,7 @@ def _shrink_constants(trial: _Trial, fit: Fit) -> _Trial:
     """
     bounds = {t.bound for t in trial.workload.tensors}
     fixed = {i.name for i in integers(trial.source) if i.value in bounds}
-    while _cost(trial.workload) > trial.most:
+    while cost(trial.workload) > trial.most:
         values = {i.name: i.value for i in integers(trial.source) if i.name not in fixed and i.value > FEWEST}
         if not values:
             break
@@ -234,8 +234,8 @@ def elements(workload: Workload) -> int:
     return sum(t.numel for t in (*workload.tensors, *workload.parameters, *workload.outputs))
 
 
-def _cost(workload: Workload) -> int:
-    """Elements, or what rows count for if that is more; never zero."""
+def cost(workload: Workload) -> int:
+    """What a workload costs an interpreter: elements, or what rows count for if that is more; never zero."""
     rows = max((prod(t.shape[:-1]) for t in workload.tensors if len(t.shape) in (2, 3)), default=0)
     return max(elements(workload), PER_ROW * rows, 1)
 

@@ -159,10 +159,20 @@ def test_one_for_shapes_that_are_too_large_is_compiled_and_nothing_is_claimed(se
 
 def test_a_slow_kernel_is_judged_at_a_smaller_size_and_is_no_failure(service):
     slow = TRITON.replace("SIZE=1024", "SIZE=4").replace(", 1024)", ", 4)")
-    policy = POLICY.model_copy(update={"run_limit_s": 1.5})
+    policy = POLICY.model_copy(update={"run_limit_s": 1.0})
     never = slow.replace("    values", "    for _ in range(1 << 30):\n        at = at + 0\n    values")
     found, unknown = at_its_own_shape(service, 1500, slow, never, policy=policy)
     assert found.outcome == "verified", found
     assert found.how.startswith("Triton's interpreter on 13x1000 of 1500x1000")
     assert isinstance(unknown, Compiled), "nothing is known of it"
-    assert "had not finished a call on 13x1000 of 1500x1000 after 6 s of its own time" in unknown.why
+    assert "had not finished a call on 3x113 of 1500x1000 after 4 s of its own time" in unknown.why
+
+
+@pytest.mark.matrix
+def test_one_that_is_slow_at_any_size_is_judged_at_one_that_it_bears(service):
+    """A task of few elements, of which each makes much work."""
+    body = "    for i in range(count * count // 500):\n        values = values + 0 * i\n"
+    slow = TRITON.replace("    tl.store", f"{body}    tl.store", 1)
+    (found,) = at_its_own_shape(service, 3, slow, policy=POLICY.model_copy(update={"run_limit_s": 1.0}))
+    assert found.outcome == "verified", found
+    assert found.how.startswith("Triton's interpreter on 3x113 of 3x1000"), found.how

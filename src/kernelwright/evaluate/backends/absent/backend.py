@@ -31,7 +31,7 @@ from kernelwright.evaluate.session.cases import Case, OriginalTask
 from kernelwright.evaluate.session.loaded import LoadedCandidate
 from kernelwright.evaluate.session.session import Session, Size
 from kernelwright.evaluate.session.trial import FAILURES, OutcomeReached, Trial
-from kernelwright.evaluate.triton.reduce import ELEMENTS, elements
+from kernelwright.evaluate.triton.reduce import ELEMENTS, cost, elements
 from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.languages import names_for
@@ -58,7 +58,9 @@ PATIENCE = 10.0
 ENOUGH_S = 150.0
 """Seconds of an interpreter's time after which no further case is begun."""
 LEAST, MOST = ELEMENTS >> 4, ELEMENTS << 6
-"""Elements of a task's smallest size, and of the largest that is interpreted."""
+"""Elements of a task's first smaller size, and of the largest that is interpreted."""
+SMALLER, STEPS = 8, 3
+"""By how much each smaller size is at least, and how many there are."""
 
 
 def open_backend(cpu: Callable[[], Host]) -> "AbsentBackend":
@@ -93,9 +95,7 @@ class AbsentBackend:
     ) -> Session:
         """See `Backend.session`: at a size that an interpreter can bear."""
         session = _at_size(original, reference, policy, ELEMENTS)
-        if session.task.workload != original.task.workload:
-            others = _OtherSizes(original, policy, lambda: self.reference(original.task.source, policy, close_oldest))
-            session.others, session.closes = others.find, others.close
+        _OtherSizes(original, policy, lambda: self.reference(original.task.source, policy, close_oldest)).of(session)
         return session
 
     def activate(self, session: Session) -> None:
@@ -122,7 +122,7 @@ class AbsentBackend:
         except ChildRaisedError as raised:
             raise OutcomeReached(_fault(trial, raised, facts)) from None
         except ChildSlowError:
-            trial.found.elsewhere = "least"
+            trial.found.elsewhere = "smaller"
             told = UNFINISHED.format(_shapes(trial.session), limit_s)
             raise OutcomeReached(Compiled(build=facts, why=told)) from None
         finally:
@@ -139,12 +139,22 @@ class AbsentBackend:
 
 
 class _OtherSizes:
-    """A task's sessions at sizes that few kernels ask for, each with a reference of its own, opened when it is asked for."""
+    """A task's sessions at sizes that few kernels ask for, each with a reference of its own, opened when it is asked for.
 
-    def __init__(self, original: OriginalTask, policy: Policy, reference: Callable[[], ComputeProcess]) -> None:
-        self._original, self._policy, self._reference = original, policy, reference
+    Each smaller one has a smaller one still, `steps` of them in all.
+    """
+
+    def __init__(
+        self, original: OriginalTask, policy: Policy, reference: Callable[[], ComputeProcess], steps: int = STEPS
+    ) -> None:
+        self._original, self._policy, self._reference, self._steps = original, policy, reference, steps
         self._known: dict[Size, Session | None] = {}
         self._lock = Lock()
+
+    def of(self, session: Session) -> None:
+        """They are this session's."""
+        self._workload = session.task.workload
+        session.others, session.closes = self.find, self.close
 
     def find(self, size: Size) -> Session | None:
         """See `Session.others`."""
@@ -156,8 +166,10 @@ class _OtherSizes:
     def _opened(self, size: Size) -> Session | None:
         # Few cases are judged there, so that each is of another kind.
         task, policy = self._original.task, self._policy.model_copy(update={"seeds": 1})
-        if size == "full" and elements(task.workload) > MOST:
+        first = self._steps == STEPS
+        if not (first and elements(task.workload) <= MOST if size == "full" else self._steps):
             return None
+        aim = min(LEAST, cost(self._workload) // SMALLER) if size == "smaller" else None
         process = self._reference()
         try:
             loaded = LoadTask(
@@ -169,12 +181,17 @@ class _OtherSizes:
             )
             process.ask(loaded)
             process.ask(ExportGraph())
-            session = _at_size(self._original, process, policy, LEAST if size == "least" else None)
+            session = _at_size(self._original, process, policy, aim)
         except FAILURES:
             # What the reference cannot bear at another size is no fault of a candidate's.
             process.close()
             return None
         process.trust(f"the reference of {task.source.name!r}")
+        if size == "smaller":
+            if cost(session.task.workload) >= cost(self._workload):
+                session.close()
+                return None
+            _OtherSizes(self._original, self._policy, self._reference, self._steps - 1).of(session)
         return session
 
     def close(self) -> None:
