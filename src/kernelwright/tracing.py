@@ -13,9 +13,14 @@ from contextlib import contextmanager, redirect_stderr
 from io import StringIO
 
 import torch
+from torch._decomp import core_aten_decompositions
+from torch._subclasses import FakeTensor
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from kernelwright import calltree
 
+LOST = "fake tensor in the exported program constant"
+"""What torch.export says of values that autograd keeps for a derivative."""
 Called = Callable[[Sequence[object]], object]
 """Calls a module with the leaves of its arguments."""
 
@@ -29,12 +34,53 @@ def traced(
         Exception: whatever torch.export says of data-dependent control flow and the like, and whatever the module raises.
     """
     with _flattened(model, called), _quiet(), _plain_operations():
-        with torch.no_grad():
-            exported = torch.export.export(model, tuple(args), dict(kwargs), strict=False)
-        if not _asks_for_gradients(exported):
-            return exported
-        with torch.enable_grad():  # a gradient within forward: its region cannot be taken apart otherwise
-            return torch.export.export(model, tuple(args), dict(kwargs), strict=False)
+        try:
+            with torch.no_grad():
+                exported = torch.export.export(model, tuple(args), dict(kwargs), strict=False)
+            if _asks_for_gradients(exported):  # a gradient within forward: its region cannot be taken apart otherwise
+                with torch.enable_grad():
+                    exported = torch.export.export(model, tuple(args), dict(kwargs), strict=False)
+        except RuntimeError as error:
+            if LOST not in str(error) or kwargs:
+                raise
+            return _below_gradients(model, args)
+        lost = not kwargs and any(map(_is_of_the_trace, exported.constants.values()))
+        return _below_gradients(model, args) if lost else exported
+
+
+def _is_of_the_trace(constant: object) -> bool:
+    """Whether what is taken for a constant is a value within a derivative, which the trace has lost sight of."""
+    wrapped = isinstance(constant, torch.Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(constant)
+    return wrapped or isinstance(constant, FakeTensor)
+
+
+def _below_gradients(model: torch.nn.Module, args: Sequence[object]) -> torch.export.ExportedProgram:
+    """Derivatives within forward as operations of their own, by a trace below autograd, which export does not see through."""
+    table = {op: how for op, how in core_aten_decompositions().items() if "backward" in str(op)}
+    with torch.no_grad():
+        below = make_fx(lambda *leaves: model(*leaves), table, tracing_mode="fake", _allow_non_fake_inputs=True)(*args)
+        _give_own_names(below, model)
+        return torch.export.export(below, tuple(args), strict=False)
+
+
+def _give_own_names(below: torch.fx.GraphModule, model: torch.nn.Module) -> None:
+    """Parameters and buffers lie in the traced module where they lie in its own."""
+    own = {id(tensor): name for name, tensor in (*model.named_buffers(), *model.named_parameters())}
+    for node in below.graph.find_nodes(op="get_attr"):
+        tensor = getattr(below, node.target)
+        path, _, last = own.get(id(tensor), "").rpartition(".")
+        if not last:
+            continue
+        if path and not any(name == path for name, _ in below.named_modules()):
+            below.add_submodule(path, torch.nn.Module())
+        place = below.get_submodule(path)
+        if isinstance(tensor, torch.nn.Parameter):
+            place.register_parameter(last, tensor)
+        else:
+            place.register_buffer(last, tensor)
+        node.target = own[id(tensor)]
+    below.delete_all_unused_submodules()
+    below.recompile()
 
 
 def _asks_for_gradients(exported: torch.export.ExportedProgram) -> bool:

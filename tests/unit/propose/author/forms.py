@@ -142,6 +142,50 @@ BITS = {
         "self.shifts = torch.arange(0, 32, 4, dtype=torch.int32)",
     ),
 }  # fmt: skip
+BITS["two bits, the highest first"] = source(
+    "w = (self.packed[..., None] >> torch.tensor([6, 4, 2, 0], dtype=torch.uint8)) & 3\n"
+    "return x @ ((w.flatten(1).float() - 1.5) * self.scales)",
+    init="self.register_buffer('packed', torch.randint(0, 256, (8, 3), dtype=torch.uint8))\n"
+    "self.register_buffer('scales', torch.rand(12))",
+)
+BITS["four bits put together and taken apart"] = source(
+    "q = ((x / x.abs().amax(-1, keepdim=True)) * 7).round().to(torch.int32) & 15\np = q[:, ::2] | (q[:, 1::2] << 4)\n"
+    "return p.to(torch.uint8), torch.stack([((p >> s & 15) ^ 8) - 8 for s in (0, 4)], -1).flatten(1)"
+)
+PICKED = {
+    "softmax of segments": source(
+        "at = graph[:, None].expand_as(x)\nhigh = x.new_full((3, 8), float('-inf')).scatter_reduce_(0, at, x, 'amax')\n"
+        "e = (x - high[graph]).exp()\nreturn e / x.new_zeros(3, 8).scatter_reduce_(0, at, e, 'sum').gather(0, at)",
+        f"{X}, torch.randint(0, 3, (6,))", arguments="x, graph",
+    ),
+    "norms of rows, picked": source(
+        "n = x.square().mean(1).sqrt()\n"
+        "return n[at] * 2, n.index_select(0, at.flatten()), nn.functional.embedding(at, x.softmax(1))",
+        f"{X}, torch.randint(0, 6, (5, 4))", arguments="x, at",
+    ),
+}  # fmt: skip
+"""What several elements make, taken at places that are data: it is stored before."""
+INNER = "with torch.enable_grad():\n    y = x.detach().requires_grad_()\n    {}\n"
+GRADIENTS = {
+    "a gradient within": source(
+        INNER.format("(g,) = torch.autograd.grad(self.w(y).tanh().sum(), y)") + "return x - 0.1 * g",
+        init="self.w = nn.Linear(8, 16)",
+    ),
+    "a gradient of a norm's energy": source(
+        INNER.format("(g,) = torch.autograd.grad(nn.functional.layer_norm(y, (8,)).exp().square().mean(), y)")
+        + "return g * 8"
+    ),
+    "forces of atoms by kind": source(
+        INNER.format("(g,) = torch.autograd.grad((self.t(kind).view(-1, 8, 4) * y[..., None]).sum(1).square().sum(), y)")
+        + "return -g",
+        f"{X}, torch.randint(0, 3, (6,))", "self.t = nn.Embedding(3, 32)", "x, kind",
+    ),
+    "a gradient by a function": source("return torch.func.grad(lambda t: (t.sin() * t).sum())(x) + x"),
+    "a gradient of a gradient": source(
+        INNER.format("(g,) = torch.autograd.grad((y**3).sum(), y, create_graph=True)")
+        + "    (h,) = torch.autograd.grad(g.sum(), y)\nreturn g.detach(), h"
+    ),
+}  # fmt: skip
 RECURRENT = {
     "an LSTM from a state": source(
         "return self.r(x, (h, h * 2))", "torch.randn(4, 2, 6), torch.randn(1, 2, 4)", "self.r = nn.LSTM(6, 4)", "x, h"
@@ -160,7 +204,7 @@ RECURRENT = {
         "self.g, self.l, self.r = nn.GRUCell(6, 4), nn.LSTMCell(6, 4, bias=False), nn.RNNCell(6, 4)", "x, h",
     ),
 }  # fmt: skip
-FORMS = {**REGIONS, **VIEWS, **CONSTANTS, **BITS, **RECURRENT}
+FORMS = {**REGIONS, **VIEWS, **CONSTANTS, **BITS, **PICKED, **GRADIENTS, **RECURRENT}
 
 
 def form(name, kind="cpu"):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from author_cases import build, call, case, error, model
-from forms import BITS, CONSTANTS, FORMS, RECURRENT, REGIONS, VIEWS, form, source
+from forms import BITS, CONSTANTS, FORMS, PICKED, RECURRENT, REGIONS, VIEWS, form, source
 
 from kernelwright.errors import ProposeError
 from kernelwright.propose.author.author import Author
@@ -35,6 +35,9 @@ QUICK = (
     "an LSTM from a state",
     "two layers both ways",
     "cells",
+    "softmax of segments",
+    "norms of rows, picked",
+    "a gradient within",
 )
 """Forms whose kernels are run each time."""
 LOW = ("autocast", "autocast around all")
@@ -55,6 +58,20 @@ def test_a_form_is_read_whole(name):
 @pytest.mark.parametrize("name", [*VIEWS, *CONSTANTS, *BITS, *(name for name in RECURRENT if "layers" not in name)])
 def test_nothing_of_a_form_stays_on_a_gpu(name):
     assert not triton_design(form(name, "cuda").task).program.kept
+
+
+@pytest.mark.parametrize("name", PICKED)
+def test_what_is_picked_at_places_that_are_data_is_stored_before(name):
+    assert sum(b.name.endswith(".held") for b in cpp_design(form(name).task).program.buffers) == 2
+
+
+def test_a_loss_that_picks_one_of_each_row_stores_no_logarithms():
+    picked = case(
+        source(
+            "return x.log_softmax(1).gather(1, at)", "torch.randn(6, 8), torch.randint(0, 8, (6, 1))", arguments="x, at"
+        )
+    )
+    assert not cpp_design(picked.task).program.buffers
 
 
 def test_autocast_is_what_it_computes():

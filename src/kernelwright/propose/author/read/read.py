@@ -1,9 +1,9 @@
 """A task's graph as expressions, the operations among them that work on stored tensors, and what is stored between them.
 
-What a product or a window made is stored (*held*) before it is read more than once: by two operations, by a window, or
-by another product. Otherwise a network would be one expression, in which each layer is computed once for each time that the
-next one reads it. It is not held where pointwise operations make one value of it again (x * sigmoid(x)), nor are the scores
-of attention, since one kernel makes both products.
+What a product or a window made is stored (*held*) before it is read more than once: by two operations, by a window, at
+places that are data, or by another product. Otherwise a network would be one expression, whose layers are computed once for
+each time that the next one reads them. It is not held where pointwise operations make one value of it again (x * sigmoid(x)),
+nor are the scores of attention, since one kernel makes both products.
 
 An operation in place gives the tensor's every name its new value. Where memory that it writes to is read later as another
 view, the task is refused: a value does not change when another one does. The export leaves no such writes.
@@ -279,7 +279,7 @@ class _Reader:
         made = _as_a_function(node) in self.repeated or any(name in self.costly for name in node.reads)
         if not isinstance(value, Value):
             return
-        again = (made or _combines(value)) and self._read_again(node, value, made)
+        again = (made or _combines(value)) and (self._read_again(node, value, made) or self._picked(node))
         if again or self._multiplied(node, value) or self._is_a_narrow_factor(node, value):
             spec = TensorSpec(name=f"{node.name}{HELD}", shape=node.result[0].shape, dtype=node.result[0].dtype)
             self.stored.append(Held(value, spec))
@@ -298,6 +298,13 @@ class _Reader:
         if parts or any(_as_a_function(user) in {*PRODUCTS, *JOINS} for user in users):
             return True
         return len(users) > 1 and not self._rejoins(node)
+
+    def _picked(self, node: OpNode) -> bool:
+        """Whether others take elements at places that are data, as many as there are or more: each would be reduced anew."""
+        picking = [
+            user for user in self._readers(node) if _as_a_function(user) in PICKS and _picks_from(user, node.name)
+        ]
+        return sum(prod(user.result[0].shape) for user in picking) >= prod(node.result[0].shape) > 0
 
     def _multiplied(self, node: OpNode, value: Value) -> bool:
         """Whether a product reads each element so often that to compute it as it is read costs more than to store it."""
@@ -377,6 +384,8 @@ COPIES = tuple(
 JOINS = ("aten.cat.default", "aten.concat.default", "aten.stack.default")
 """Operations whose results are their inputs side by side: whoever reads one looks into all of its inputs."""
 CONVOLUTIONS = tuple(op for op in WINDOWS if "conv" in op)
+PICKS = tuple(f"aten.{n}" for n in ("index.Tensor", "gather.default", "index_select.default", "embedding.default"))
+"""Operations that take elements at places that are data."""
 ADDED = ("bias", "attn_mask")
 """Arguments of products that are no factors."""
 TILE = 128
@@ -385,6 +394,11 @@ OFTEN, NARROW = 3, 32
 """Times that an element is read, and columns that there are, from which on its value is stored before it is multiplied."""
 REPEATED = frozenset({*PRODUCTS, *WINDOWS})
 """Operations that read each element many times."""
+
+
+def _picks_from(node: OpNode, name: str) -> bool:
+    """Whether the named value is what an operation of PICKS takes elements of."""
+    return any(ref.ref == name for argument in ("self", "weight") for ref in refs(node.argument(argument)))
 
 
 def _is_one_window(node: OpNode) -> bool:
