@@ -16,6 +16,7 @@ from kernelwright.engine.predictor import Predictor, PredictorConfig
 from kernelwright.errors import UsageError
 from kernelwright.evaluate import doctor
 from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.evaluate.over_workloads import OverWorkloads
 from kernelwright.evaluate.referee import Referee
 from kernelwright.execution.executor import Note, Place
 from kernelwright.export import model_new
@@ -94,7 +95,8 @@ class Suppliers:
 
     def open_evaluator(self, policy: Policy, place: Place | None = None) -> Evaluator:
         """An evaluator whose notes the listener hears; on this machine unless a place is named."""
-        return self.evaluator(policy, place or Place(), lambda text: self.listener(Phase(text=text)))
+        made = self.evaluator(policy, place or Place(), lambda text: self.listener(Phase(text=text)))
+        return OverWorkloads(made, policy)
 
     @asynccontextmanager
     async def evaluating(self, policy: Policy, place: Place | None = None) -> AsyncIterator[Evaluator]:

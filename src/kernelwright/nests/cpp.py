@@ -28,7 +28,8 @@ from kernelwright.nests.syntax import (
     walk,
     writes,
 )
-from kernelwright.records.task import SerialArgument, SerialSpec, worth
+from kernelwright.records.expression import worth
+from kernelwright.records.task import SerialArgument, SerialSpec
 
 C_TYPES = {
     "float32": "float", "float64": "double", "int32": "int", "int64": "long", "uint8": "unsigned char",

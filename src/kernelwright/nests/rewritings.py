@@ -19,7 +19,8 @@ from kernelwright.nests.macros import preprocessed
 from kernelwright.nests.normal import normal
 from kernelwright.nests.plan import by_stride, fused, outward, shared
 from kernelwright.nests.reader import read_nest
-from kernelwright.records.task import SerialSpec, worth
+from kernelwright.records.expression import worth
+from kernelwright.records.task import SerialSpec
 
 WRITTEN = {"cpu": "cpp", "cuda": "cuda"}
 """By kind of device, the language of what is made here."""

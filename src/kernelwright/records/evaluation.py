@@ -12,6 +12,7 @@ from kernelwright.records.base import Record
 from kernelwright.records.defences import ProbeName
 from kernelwright.records.measure import Accuracy, BuildFacts, Load, Ratio, Roofline, Timing
 from kernelwright.records.numerics import Numerics
+from kernelwright.records.workloads import WorkloadPoint
 
 Weights = Literal["fresh", "constant", "construction"]
 """`fresh`: other parameters in every call. `constant`: one set for a whole evaluation, given before the first call.
@@ -95,6 +96,9 @@ class _Outcome(Record):
     """The secret seeds of the cases, revealed after a final's verdict in the order of use; none for a search."""
     cached_from: str = ""
     """The run that made this evaluation, when it was found in the search cache; empty: it was made here."""
+    workloads: tuple["WorkloadResult", ...] = ()
+    """Of a task with several workloads, what each came to, in the order in which they were judged; the rest of this record is
+    what they come to together (`evaluate/over_workloads.py`). The last one is why, where it is not right."""
 
     @property
     def total_seconds(self) -> float:
@@ -221,6 +225,22 @@ Evaluation = Annotated[
     Field(discriminator="outcome"),
 ]
 """What the referee found of one kernel: exactly one of nine outcomes, of which only `Measured` has a time."""
+
+
+class WorkloadResult(Record):
+    """What a kernel came to on one workload, or at a size that the referee drew."""
+
+    point: WorkloadPoint
+    drawn: bool = False
+    """It is no workload of the task's: the referee chose the sizes, and nobody knew them before."""
+    evaluation: Evaluation | None = None
+    """None: the reference itself cannot be judged there."""
+    skipped: str = ""
+    """Why not."""
+
+
+for _outcome in (Refused, BuildFailed, Crashed, TimedOut, Incorrect, Suspect, Compiled, Verified, Measured):
+    _outcome.model_rebuild()
 EVALUATION: TypeAdapter[Evaluation] = TypeAdapter(Evaluation)
 """Reads an Evaluation back from JSON."""
 

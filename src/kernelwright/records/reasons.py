@@ -5,6 +5,7 @@ What was found stands in the record; this only picks it out of a log where there
 
 import re
 
+from kernelwright.records.across import place
 from kernelwright.records.evaluation import (
     BuildFailed,
     Compiled,
@@ -23,7 +24,12 @@ _ERROR = re.compile(r"\berror\b( [A-Z]+\d+)?:")
 
 
 def reason_of(evaluation: Evaluation) -> str:
-    """Why a kernel was not found right; empty if it was."""
+    """Why a kernel was not found right, and of several workloads where; empty if it was."""
+    why, where = _reason(evaluation), place(evaluation)
+    return f"at {where}: {why}" if why and where else why
+
+
+def _reason(evaluation: Evaluation) -> str:
     match evaluation:
         case Refused(reason=reason):
             return reason

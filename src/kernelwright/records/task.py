@@ -4,9 +4,6 @@ A reader (`tasks/`) makes a `TaskSource` from text; the referee runs it in a wor
 returns the `Task` with its workloads, domains and OpGraph. Nothing here executes anything.
 """
 
-import ast
-import operator
-from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Annotated, Literal
 
@@ -15,10 +12,12 @@ from pydantic import Field, FiniteFloat, JsonValue, StringConstraints
 from kernelwright.devices import facts, kinds
 from kernelwright.records.base import Record, identity
 from kernelwright.records.comparator import Calibrated, Comparator, DeclaredComparator
+from kernelwright.records.expression import Expression
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.names import ArchName, KindName
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.tensor import Domain, DType, Scalar, TensorSpec
+from kernelwright.records.workloads import Part, WorkloadSet
 
 NOTE_CHARACTERS = 500
 NOTES = 32
@@ -89,8 +88,6 @@ class DeclaredDomain(Record):
     bound: int | None = None
 
 
-Expression = str | int
-"""A number, a size's name, or sums and products of them, such as `n * 4`."""
 Values = Literal["normal", "uniform", "positive", "index", "sign"]
 
 
@@ -163,6 +160,10 @@ class TaskSource(Record):
     """Of a serial function, its sizes by name."""
     spec: SerialSpec | None = None
     """Of a serial function, how it is called; `source` has it too."""
+    workloads: WorkloadSet | None = None
+    """Axes and workloads, where there are several; None: what the source says is the one."""
+    part: Part | None = None
+    """Of one workload of several, which."""
 
     @property
     def origin(self) -> str:
@@ -178,12 +179,14 @@ class TaskSource(Record):
             "limits": TaskLimits().model_dump(mode="json"),
             "serial": "",
             "sizes": {},
+            "workloads": None,
+            "part": None,
         }
         return {name: value for name, value in fields.items() if name not in empty or value != empty[name]}
 
 
 class Workload(Record):
-    """One set of shapes. Tensors are dense and row-major."""
+    """One set of shapes, as admitted. Tensors are dense and row-major."""
 
     inputs: tuple[TensorSpec | Scalar, ...]
     parameters: tuple[TensorSpec, ...]
@@ -222,11 +225,18 @@ class Task(Record):
     """One for each output, as declared or inferred; without any, all are calibrated."""
     numerics: Numerics = Numerics()
     """The flags under which its reference computes: part of what the task is, and of what a right answer may err."""
+    parts: tuple["Task", ...] = ()
+    """Of a task with several workloads, each as admitted; the other fields are those of its main one."""
 
     @property
     def name(self) -> str:
         """The task's name, from its file."""
         return self.source.name
+
+    @property
+    def main(self) -> "Task":
+        """The task at its main workload; where there is one, itself."""
+        return next((part for part in self.parts if part.source.part and part.source.part.main), self)
 
     def comparator(self, output: int) -> Comparator:
         """How the output at this position is compared."""
@@ -240,36 +250,8 @@ class Task(Record):
             "source": self.source.identity_fields(),
             "target": self.target.identity_fields(),
         }
+        if not self.parts:
+            del fields["parts"]
         if not self.workload.constants:
             del fields["workload"]["constants"]  # it is newer than receipts
         return identity("task", fields)
-
-
-_OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
-}  # fmt: skip
-
-
-def worth(expression: Expression, sizes: Mapping[str, int]) -> int:
-    """The value of an expression over sizes.
-
-    Raises:
-        ValueError: it is no such expression, or names a size that is not there.
-    """
-    if isinstance(expression, int):
-        return expression
-    try:
-        return _worth(ast.parse(expression, mode="eval").body, sizes)
-    except (SyntaxError, KeyError, ZeroDivisionError) as error:
-        raise ValueError(f"{expression!r} is no number, size, or sum or product of them ({error})") from None
-
-
-def _worth(node: ast.expr, sizes: Mapping[str, int]) -> int:
-    match node:
-        case ast.Constant(value=int(value)):
-            return value
-        case ast.Name(id=name):
-            return sizes[name]
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_worth(left, sizes), _worth(right, sizes))
-    raise KeyError(ast.unparse(node))

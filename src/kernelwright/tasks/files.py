@@ -91,7 +91,7 @@ def with_size(path: Path, size: str) -> Path:
 def sizes_of(source: str) -> tuple[str, ...]:
     """The sizes that a task's text lists, in its order; none where it lists none."""
     try:
-        table = _last(ast.parse(source), "SIZES")
+        table = last_assigned(ast.parse(source), "SIZES")
         listed = ast.literal_eval(table) if table is not None else {}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return ()
@@ -108,13 +108,13 @@ def at_size(source: str, size: str, path: Path) -> str:
     if size not in sizes:
         known = f"one of {', '.join(sizes)}" if sizes else "it lists none in a literal SIZES = {...}"
         raise TaskError(f"task {str(path)!r} has no size {size!r}: {known}")
-    match _last(ast.parse(source), "SIZE"):
+    match last_assigned(ast.parse(source), "SIZE"):
         case ast.Subscript(value=ast.Name(id="SIZES"), slice=ast.Constant(value=str()) as word):
             return _replaced(source, word, repr(size).replace("'", '"'))
     raise TaskError(f"task {str(path)!r}: its size cannot be chosen: add the line SIZE = SIZES[{sizes[0]!r}]")
 
 
-def _last(tree: ast.Module, name: str) -> ast.expr | None:
+def last_assigned(tree: ast.Module, name: str) -> ast.expr | None:
     """The value of the last assignment to a name at module level."""
     found = None
     for node in tree.body:

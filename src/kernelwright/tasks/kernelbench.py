@@ -5,6 +5,8 @@ state by position what cannot be inferred: domains of inputs, comparators of out
 
     DOMAINS = {0: "probability", 1: ("index", 10)}
     COMPARATORS = {0: ("set", {"of": "scores", "dim": -1}), 1: "statistical"}
+
+`AXES` and `WORKLOADS` say at which sizes it is judged (`tasks/workloads.py`).
 """
 
 import ast
@@ -20,6 +22,7 @@ from kernelwright.records.task import DeclaredDomain, TaskSource
 from kernelwright.records.tensor import Domain
 from kernelwright.tasks.files import at_size, read_text, split_size
 from kernelwright.tasks.neighbours import with_neighbours
+from kernelwright.tasks.workloads import declared_workloads
 
 _NEEDED = {
     "Model": "a class `Model(nn.Module)` whose `forward` is the reference",
@@ -59,6 +62,7 @@ def parse_kernelbench(source: str, name: str, path: Path) -> TaskSource:
         source=source,
         domains=_domains(tree, path),
         comparators=_comparators(tree, path),
+        workloads=declared_workloads(tree, path),
     )
 
 

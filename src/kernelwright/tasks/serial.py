@@ -18,6 +18,7 @@ from pydantic import JsonValue, ValidationError
 from kernelwright.errors import TaskError
 from kernelwright.nests.signature import Parameter, Signature, UnreadableError, read_signature
 from kernelwright.pages import page
+from kernelwright.records.expression import worth
 from kernelwright.records.graph import FAMILIES
 from kernelwright.records.task import (
     DeclaredDomain,
@@ -25,7 +26,6 @@ from kernelwright.records.task import (
     SerialCase,
     SerialSpec,
     TaskSource,
-    worth,
 )
 from kernelwright.records.tensor import Domain
 from kernelwright.tasks.files import is_within, read_text, split_size

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelwright.errors import TaskError
-from kernelwright.records.task import worth
+from kernelwright.records.expression import worth
 from kernelwright.tasks.table import read_task
 
 HEAD = """/* kernelwright

@@ -108,10 +108,15 @@ def _must_be_fit(session: Session) -> None:
             "not_finite",
         )
     _note_tf32(session)
-    if session.policy.defences.admission:
+    if session.policy.defences.admission and not _is_beside_others(session.task.source):
         job.note("trying answers that must not pass")
         _refuse_independent(session)
         _refuse_trivial(session)
+
+
+def _is_beside_others(source: TaskSource) -> bool:
+    """Whether it is one workload of several, and not the main one: no kernel is judged there alone, so it may be trivial."""
+    return source.part is not None and not source.part.main
 
 
 def _note_tf32(session: Session) -> None:
@@ -208,7 +213,7 @@ def _refuse_unfit(loaded: TaskLoaded, source: TaskSource) -> None:
         )
     if loaded.broken:
         raise TaskError(f"the reference of {name!r} gives NaN on its own inputs: {loaded.broken}", "not_finite")
-    if not any(output.numel for output in loaded.outputs):
+    if not any(output.numel for output in loaded.outputs) and not _is_beside_others(source):
         raise TaskError(
             f"{name!r} cannot be judged: its result has no elements, or is no tensor, so that every answer would pass. "
             "Give it inputs that are not empty",

@@ -160,7 +160,7 @@ class EvaluationService:
 
     def yardstick(self, task: Task, policy: Policy, names: Sequence[BaselineName]) -> Yardstick:
         """What the task's kernels are held against."""
-        backend, policy = self.backend(task.target), tightened(policy, task.source.limits)
+        backend, policy = self.backend(task.target), tightened(policy, task.source)
         key = task.id, policy.model_dump_json(), tuple(names)
 
         def measured() -> Yardstick:
@@ -210,7 +210,7 @@ class EvaluationService:
     def _trial(
         self, task: Task, candidate: Candidate, policy: Policy, effort: Effort = "search", seeds: Sequence[int] = ()
     ) -> Trial:
-        policy = tightened(policy, task.source.limits)
+        policy = tightened(policy, task.source)
         return Trial(task, lambda: self._session(task, policy), candidate, policy, effort, seeds)
 
     def _evaluated_in_room(self, trial: Trial, backend: Backend) -> Evaluation:

@@ -38,9 +38,17 @@ def refuse_elsewhere(source: TaskSource, target: Target, on_a_gpu: bool) -> None
         )
 
 
-def tightened(policy: Policy, limits: TaskLimits) -> Policy:
-    """The policy with what the task forbids beside; a task allows nothing that the policy does not."""
-    return policy.model_copy(update={"library_calls": "forbid"}) if limits.library_calls == "forbid" else policy
+def tightened(policy: Policy, source: TaskSource) -> Policy:
+    """The policy with what the task forbids beside; a task allows nothing that the policy does not.
+
+    One of several workloads has its share of the time: what all of them may take grows with the root of their number.
+    """
+    forbidden = {"library_calls": "forbid"} if source.limits.library_calls == "forbid" else {}
+    share = {}
+    if source.part is not None and source.part.among > 1:
+        part = source.part.among**-0.5
+        share = {"search_seconds": policy.search_seconds * part, "final_seconds": policy.final_seconds * part}
+    return policy.model_copy(update={**forbidden, **share}) if forbidden or share else policy
 
 
 def of_program(limits: TaskLimits, program: Program) -> Refused | None:

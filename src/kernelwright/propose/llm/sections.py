@@ -29,12 +29,13 @@ from kernelwright.records.evaluation import (
     Suspect,
     TimedOut,
 )
+from kernelwright.records.expression import worth
 from kernelwright.records.feedback import Feedback
 from kernelwright.records.measure import Yardstick
 from kernelwright.records.names import LanguageName
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
-from kernelwright.records.task import Task, worth
+from kernelwright.records.task import Task
 from kernelwright.records.tensor import Domain, TensorSpec
 from kernelwright.records.tools import FoundCard
 

@@ -93,6 +93,6 @@ def test_limits_of_a_gpu_are_not_passed_over_on_a_cpu(limits):
 
 def test_a_task_forbids_library_calls_and_never_allows_them():
     lax, hard = Policy(), Policy(library_calls="forbid")
-    assert tightened(lax, TaskLimits(library_calls="forbid")) == hard
-    assert tightened(hard, TaskLimits()) == hard
-    assert tightened(lax, TaskLimits()) == lax
+    assert tightened(lax, source(library_calls="forbid")) == hard
+    assert tightened(hard, source()) == hard
+    assert tightened(lax, source()) == lax

@@ -27,7 +27,8 @@ import numpy as np
 import torch
 
 from kernelwright.evaluate.entrypoints.reference.serial_driver import C_TYPES, Array, driven, has_main
-from kernelwright.records.task import SerialArgument, SerialSpec, worth
+from kernelwright.records.expression import worth
+from kernelwright.records.task import SerialArgument, SerialSpec
 
 OWN = ("-shared", "-fPIC", "-Wl,-Bsymbolic", "-w")
 """A library whose calls of its own functions stay within it: the C library has a `step` and an `advance` too."""

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelwright.records.task import SerialArgument, SerialSpec, worth
+from kernelwright.records.expression import worth
+from kernelwright.records.task import SerialArgument, SerialSpec
 
 LIMIT_S = 100
 Array = NDArray[Any]

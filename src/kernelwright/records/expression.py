@@ -1,0 +1,95 @@
+"""Whole-number expressions over the names of sizes, such as `n * 4`, and comparisons of them. Nothing else is evaluated."""
+
+import ast
+import itertools
+import operator
+from collections.abc import Callable, Mapping
+
+Expression = str | int
+"""A number, a size's name, or sums, products and the like of them, such as `n * 4`."""
+MOST_BITS = 256
+"""Of a value: no size is so large, and a power could be."""
+
+
+def _divided(left: int, right: int) -> int:
+    if left % right:
+        raise ArithmeticError(f"{left} / {right} is no whole number")
+    return left // right
+
+
+def _power(left: int, right: int) -> int:
+    if right < 0 or left.bit_length() * right > MOST_BITS:
+        raise ArithmeticError(f"{left} ** {right} is no size")
+    return int(left**right)
+
+
+_OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod, ast.Div: _divided, ast.Pow: _power,
+}  # fmt: skip
+_COMPARISONS: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}  # fmt: skip
+_WRONG = (SyntaxError, KeyError, ArithmeticError, RecursionError, MemoryError)
+
+
+def worth(expression: Expression, sizes: Mapping[str, int]) -> int:
+    """The value of an expression over sizes.
+
+    Raises:
+        ValueError: it is no such expression, or names a size that is not there.
+    """
+    if isinstance(expression, int):
+        return expression
+    try:
+        return _worth(ast.parse(expression.strip(), mode="eval").body, sizes)
+    except _WRONG as error:
+        raise ValueError(f"{expression!r} is no number, size, or sum or product of them ({error})") from None
+
+
+def holds(comparison: str, sizes: Mapping[str, int]) -> bool:
+    """Whether a comparison of expressions is true, such as `heads == groups * 4`; several may be joined by `and`.
+
+    Raises:
+        ValueError: it is no such comparison.
+    """
+    try:
+        return _holds(ast.parse(comparison.strip(), mode="eval").body, sizes)
+    except _WRONG as error:
+        raise ValueError(f"{comparison!r} is no comparison of sizes ({error})") from None
+
+
+def named_in(expression: Expression) -> frozenset[str]:
+    """The sizes that an expression or a comparison names; none where it is neither."""
+    try:
+        tree = ast.parse(str(expression).strip(), mode="eval")
+    except _WRONG:
+        return frozenset()
+    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+
+
+def _worth(node: ast.expr, sizes: Mapping[str, int]) -> int:
+    match node:
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.Name(id=name):
+            return sizes[name]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_worth(operand, sizes)
+        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+            return _worth(operand, sizes)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)](_worth(left, sizes), _worth(right, sizes))
+    raise KeyError(ast.unparse(node))
+
+
+def _holds(node: ast.expr, sizes: Mapping[str, int]) -> bool:
+    match node:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return all(_holds(value, sizes) for value in values)
+        case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARISONS for op in ops):
+            numbers = [_worth(each, sizes) for each in (left, *others)]
+            pairs = zip(ops, itertools.pairwise(numbers), strict=True)
+            return all(_COMPARISONS[type(op)](*pair) for op, pair in pairs)
+    raise KeyError(ast.unparse(node))
