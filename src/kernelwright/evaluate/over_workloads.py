@@ -9,11 +9,13 @@ speedup is the whole's, so that nothing that ranks, keeps or publishes kernels t
 A task with one workload goes straight through.
 """
 
+import asyncio
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from itertools import chain
 from math import exp, log
+from typing import TypeVar
 
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.evaluator import Evaluator
@@ -29,11 +31,14 @@ from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
 from kernelwright.records.workloads import Part, WorkloadPoint, WorkloadSet
-from kernelwright.tasks.drawn_sizes import drawn_points
+from kernelwright.tasks.drawn_sizes import KINDS, drawn_points
 from kernelwright.tasks.workloads import at_point
 
-DRAWN: dict[Effort, int] = {"search": 4, "verify": 4, "replay": 4, "final": 9}
-"""Sizes that are drawn; a final meets one of each kind."""
+DRAWN, MOST_AXES = 4, 2
+"""Sizes that are drawn for a search; a final meets one of each kind, for so many axes."""
+AT_ONCE = 3
+"""Workloads of one task that are admitted side by side."""
+T = TypeVar("T")
 
 
 class OverWorkloads:
@@ -49,8 +54,9 @@ class OverWorkloads:
         """See `Evaluator.admit`: each workload is admitted, and the main one says what the task is."""
         if source.workloads is None:
             return await self._inner.admit(source, target)
-        parts = [await self._inner.admit(part, target) for part in parts_of(source)]
-        return whole(source, parts)
+        main, *others = parts_of(source)
+        first = await self._inner.admit(main, target)
+        return whole(source, [first, *await _few_at_once(target, [self._inner.admit(o, target) for o in others])])
 
     async def examine(self, source: TaskSource, target: Target) -> Fitness:
         """See `Evaluator.examine`: the main workload is looked at closely, the others are admitted."""
@@ -126,21 +132,43 @@ class OverWorkloads:
 
     async def _sizes(self, task: Task, effort: Effort) -> list[Task | WorkloadResult]:
         if effort == "final":
-            return await self._draw(task, DRAWN[effort])
+            assert task.source.workloads is not None
+            axes = min(MOST_AXES, len(task.source.workloads.varying))
+            return await self._draw(task, len(KINDS) * axes)
         if task.id not in self._drawn:
-            self._drawn[task.id] = await self._draw(task, DRAWN[effort])
+            self._drawn[task.id] = await self._draw(task, DRAWN)
         return self._drawn[task.id]
 
     async def _draw(self, task: Task, count: int) -> list[Task | WorkloadResult]:
         workloads = task.source.workloads
         assert workloads is not None
-        found: list[Task | WorkloadResult] = []
-        for point in drawn_points(workloads, count, self._random):
+
+        async def admitted(point: WorkloadPoint) -> Task | WorkloadResult:
             try:
-                found.append(await self._inner.admit(_one(task.source, workloads, point, drawn=True), task.target))
+                return await self._inner.admit(_one(task.source, workloads, point, drawn=True), task.target)
             except TaskError as error:
-                found.append(WorkloadResult(point=point, drawn=True, skipped=str(error)))
-        return found
+                return WorkloadResult(point=point, drawn=True, skipped=str(error))
+
+        points = drawn_points(workloads, count, self._random)
+        return await _few_at_once(task.target, [admitted(point) for point in points])
+
+
+async def _few_at_once(target: Target, waiting: Sequence[Coroutine[object, object, T]]) -> list[T]:
+    """What they come to, in order. On a GPU one after the other: each may need all of its memory.
+
+    Raises:
+        whatever the first that fails raises, when all that were begun are over.
+    """
+    room = asyncio.Semaphore(AT_ONCE if target.kind == "cpu" else 1)
+
+    async def one(each: Coroutine[object, object, T]) -> T:
+        async with room:
+            return await each
+
+    found = await asyncio.gather(*(one(each) for each in waiting), return_exceptions=True)
+    if failed := [each for each in found if isinstance(each, BaseException)]:
+        raise failed[0]
+    return [each for each in found if not isinstance(each, BaseException)]
 
 
 def parts_of(source: TaskSource) -> list[TaskSource]:

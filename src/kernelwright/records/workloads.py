@@ -15,7 +15,7 @@ from pydantic import Field, JsonValue, model_validator
 from kernelwright.records.base import Record
 from kernelwright.records.expression import holds, worth
 
-Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$", max_length=100)]
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z_0-9]*$", max_length=100)]
 MOST_WORKLOADS = 256
 LARGEST = 1 << 40
 """Of an axis."""

@@ -16,40 +16,57 @@ MOST_BLOCKS = 65_535
 """Of a grid's second dimension; what sixteen bits count."""
 ROOM = 1.5
 """How much larger than the largest workload such a size may be, all axes taken together."""
+MANY = 4
+"""So many times that for more than 65,535 of one axis."""
 NARROW = 4
-"""Beside more than 65,535 of one axis, about so many of every other."""
+"""Where the largest of one axis leaves room for little, every other one is about so large."""
+ALIKE = 0.4
+"""Chance that another axis gets a value of the same kind."""
 TRIES = 12
 """For each size that is asked for."""
 
 
 def drawn_points(workloads: WorkloadSet, count: int, generator: random.Random) -> list[WorkloadPoint]:
-    """At most `count` points that are no workloads, each of another kind while there are kinds; none where nothing varies."""
-    free = [point for point in workloads.points if not point.fixed]
-    if not free or not workloads.varying:
+    """At most `count` points that are no workloads; none where nothing varies.
+
+    Each is of another kind while there are kinds, and then the same of the next axis.
+    """
+    free, varying = [point for point in workloads.points if not point.fixed], workloads.varying
+    if not free or not varying:
         return []
     known = [point.axes for point in workloads.points]
-    begin = generator.randrange(len(KINDS))
+    room = ROOM * max(_volume(point.axes) for point in free)
+    begin = generator.randrange(len(KINDS) * len(varying))
     found: list[WorkloadPoint] = []
-    for turn in range(TRIES * count):
-        if len(found) == count:
-            break
-        kind, base = KINDS[(begin + turn) % len(KINDS)], generator.choice(free)
-        axes = base.axes | _changed(workloads.varying, free, kind, generator)
-        room = ROOM * max(_volume(point.axes) for point in free)
-        if axes not in known and workloads.allows(axes) and _volume(axes) <= room:
+    for turn in range(begin, begin + TRIES * count):
+        kind, axis = KINDS[turn % len(KINDS)], varying[turn // len(KINDS) % len(varying)]
+        base = generator.choice(free)
+        axes = _changed(varying, axis, (base, *free), kind, generator)
+        fits = room * (MANY if kind == "many" else 1)
+        if _volume(axes) > fits:
+            axes = {**_narrow(varying), axis.name: axes[axis.name]}
+        if axes not in known and workloads.allows(axes) and _volume(axes) <= fits:
             known.append(axes)
             found.append(base.model_copy(update={"name": kind, "axes": axes, "weight": 0.0, "protected": False}))
+        if len(found) == count:
+            break
     return found
 
 
 def _changed(
-    varying: Sequence[Axis], free: Sequence[WorkloadPoint], kind: str, generator: random.Random
+    varying: Sequence[Axis], first: Axis, points: Sequence[WorkloadPoint], kind: str, generator: random.Random
 ) -> dict[str, int]:
-    """Some axes with values of this kind."""
-    chosen = generator.sample(varying, 1 if kind == "many" else generator.randint(1, len(varying)))
-    narrow = {axis.name: axis.low + axis.step * -(-(NARROW - axis.low) // axis.step) for axis in varying}
-    changed = {a.name: _value(a, kind, [p.axes[a.name] for p in free], generator) for a in chosen}
-    return {**narrow, **changed} if kind == "many" else changed
+    """The first point's axes, of which one has a value of this kind, and each other one by chance."""
+    axes = dict(points[0].axes)
+    for axis in varying:
+        if axis is first or (kind != "many" and generator.random() < ALIKE):
+            axes[axis.name] = _value(axis, kind, [point.axes[axis.name] for point in points], generator)
+    return axes
+
+
+def _narrow(varying: Sequence[Axis]) -> dict[str, int]:
+    """Small values of every axis."""
+    return {a.name: min(a.high, a.low + a.step * -(-max(0, NARROW - a.low) // a.step)) for a in varying}
 
 
 def _volume(axes: Mapping[str, int]) -> int:

@@ -22,7 +22,7 @@ from kernelwright.records.task import DeclaredDomain, TaskSource
 from kernelwright.records.tensor import Domain
 from kernelwright.tasks.files import at_size, read_text, split_size
 from kernelwright.tasks.neighbours import with_neighbours
-from kernelwright.tasks.workloads import declared_workloads
+from kernelwright.tasks.workloads import declared_workloads, shapes_beside
 
 _NEEDED = {
     "Model": "a class `Model(nn.Module)` whose `forward` is the reference",
@@ -40,7 +40,10 @@ def read_kernelbench(path: Path) -> TaskSource:
     file, size = sized = split_size(path)
     text = with_neighbours(read_text(file, "task"), file)
     found = parse_kernelbench(text, sized.name, path)
-    return parse_kernelbench(at_size(text, size, file), sized.name, path) if size else found
+    if size:
+        return parse_kernelbench(at_size(text, size, file), sized.name, path)
+    beside = None if found.workloads else shapes_beside(text, file)
+    return found.model_copy(update={"name": file.resolve().parent.name, "workloads": beside}) if beside else found
 
 
 def parse_kernelbench(source: str, name: str, path: Path) -> TaskSource:

@@ -36,14 +36,14 @@ _HOW = (
 
 
 def declared_workloads(tree: ast.Module, path: Path) -> WorkloadSet | None:
-    """What a file declares, or its neighbour `shapes.py`; None: it has one workload, which it does not name.
+    """What a file declares; None: it has one workload, which it does not name.
 
     Raises:
         TaskError: a declaration cannot be taken, with the reason.
     """
     listed = last_assigned(tree, "WORKLOADS")
     if listed is None:
-        return _beside(tree, path)
+        return None
     try:
         points = _literal(listed)
         axes = last_assigned(tree, "AXES")
@@ -152,8 +152,12 @@ def _sets(tree: ast.Module) -> str:
     return "arguments" if any(names is None or names for names in _taken(tree).values()) else "globals"
 
 
-def _beside(tree: ast.Module, path: Path) -> WorkloadSet | None:
-    """What a `shapes.py` beside a `reference.py` lists: globals of the module, under their own names or in capitals."""
+def shapes_beside(source: str, path: Path) -> WorkloadSet | None:
+    """What a `shapes.py` beside a `reference.py` lists: globals of the module, under their own names or in capitals.
+
+    Raises:
+        TaskError: it lists something else.
+    """
     shapes = path.parent / "shapes.py"
     if path.name != "reference.py" or not shapes.is_file():
         return None
@@ -162,7 +166,7 @@ def _beside(tree: ast.Module, path: Path) -> WorkloadSet | None:
         rows = _literal(listed) if listed is not None else None
         if not isinstance(rows, list):
             raise TypeError("it has no literal list SHAPES")
-        known = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        known = {n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         return made([_as_globals(row, known) for row in rows], None, "globals")
     except (SyntaxError, ValueError, TypeError) as error:
         raise TaskError(f"{str(shapes)!r}, which lists the shapes of {path.name} beside it: {error}") from None

@@ -22,7 +22,7 @@ class Elsewhere(ScriptedEvaluator):
         super().__init__(outcomes=("measured",), **scripted)
         self.versions = versions
 
-    async def environment(self):
+    async def environment(self, target=None):
         here = sample_environment()
         return here.model_copy(update={"versions": {**here.versions, **(self.versions or {})}})
 

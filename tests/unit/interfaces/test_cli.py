@@ -132,7 +132,7 @@ def test_resume_of_a_complete_run_only_sums_it_up(kernelwright, task, tmp_path):
 
 def test_resume_refuses_another_machine(kernelwright, task):
     class Elsewhere(ScriptedEvaluator):
-        async def environment(self):
+        async def environment(self, target=None):
             here = await super().environment()
             return here.model_copy(update={"versions": {"python": "3.99"}})
 

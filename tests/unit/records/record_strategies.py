@@ -33,8 +33,13 @@ RECORDS = sorted(
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 JSON = st.none() | st.booleans() | st.integers() | FINITE | TEXTS | st.lists(st.integers(), max_size=2)
-CHOSEN = {"Policy": {"baselines": st.sampled_from([("eager", "compile"), ("compile", "eager"), ("eager",)])}}
+CHOSEN = {
+    "Policy": {"baselines": st.sampled_from([("eager", "compile"), ("compile", "eager"), ("eager",)])},
+    "Axis": {"low": st.integers(0, 9), "high": st.integers(9, 99)},
+}
 """Fields whose records are choosier than their annotations."""
+NESTED = ("parts", "workloads")
+"""Fields of records that hold records of their own kind."""
 
 
 @cache
@@ -42,7 +47,7 @@ def build(record):
     """Valid instances of a record; made once, since a strategy that many others hold is checked once only."""
     if record is TechniqueGraph:
         return graphs()
-    values = {n: of(f.annotation, f.metadata) for n, f in record.model_fields.items()}
+    values = {n: of(f.annotation, f.metadata) for n, f in record.model_fields.items() if n not in NESTED}
     return st.builds(record, **(values | CHOSEN.get(record.__name__, {})))
 
 

@@ -1,0 +1,50 @@
+"""Expressions of sizes are arithmetic and comparisons, and nothing else."""
+
+import pytest
+
+from kernelwright.records.expression import holds, named_in, worth
+
+SIZES = {"n": 12, "heads": 4}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("n", 12),
+        (7, 7),
+        ("n // 5 + 2 * heads", 10),
+        ("(n - 2) % heads", 2),
+        ("n / heads", 3),
+        ("2 ** heads", 16),
+        ("-n + 13", 1),
+    ],
+)
+def test_worth(text, value):
+    assert worth(text, SIZES) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["m", "n / 5", "n // 0", "2 ** n ** n", "n if n else 1", "f(n)", "1.5 * n", "n +", "'n'", "n and 1"]
+)
+def test_anything_else_is_no_size(text):
+    with pytest.raises(ValueError, match="is no number"):
+        worth(text, SIZES)
+
+
+@pytest.mark.parametrize(
+    ("text", "true"),
+    [("n == heads * 3", True), ("1 <= heads < n", True), ("n % 8 == 0", False), ("n > 1 and heads != 4", False)],
+)
+def test_holds(text, true):
+    assert holds(text, SIZES) is true
+
+
+@pytest.mark.parametrize("text", ["n", "n == 'x'", "n in heads", "n == m", "not n", "n > 1 or n < 1"])
+def test_anything_else_is_no_comparison(text):
+    with pytest.raises(ValueError, match="is no comparison"):
+        holds(text, SIZES)
+
+
+def test_names():
+    assert named_in("a * b // 2 == c") == {"a", "b", "c"}
+    assert named_in("?") == frozenset()
