@@ -25,7 +25,7 @@ from kernelwright.records.admission import Checked, Fitness
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.evaluation import Compiled, Evaluation, Measured, Verified, WorkloadResult
 from kernelwright.records.lowering import Lowering, Options
-from kernelwright.records.measure import Accuracy, BaselineName, BuildFacts, Timing, Versus, Yardstick
+from kernelwright.records.measure import Accuracy, BaselineName, BuildFacts, Timing, Versus, Yardstick, verdict
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -271,9 +271,6 @@ def _timing(rows: Sequence[WorkloadResult], main: Timing, minimum_effect: float)
 
 def _versus(rows: Sequence[WorkloadResult], name: BaselineName, effect: float) -> Versus | None:
     """The mean; where the kernel is slower on a protected workload, the worst of those."""
-    # It needs numpy, which nothing else in this process does.
-    from kernelwright.evaluate.timing.statistics import verdict  # noqa: PLC0415
-
     if slower := slower_protected(rows, name):
         return slower[0][1]
     speedup, cached = mean(rows, name), any(versus.cached for _, versus in against(rows, name))

@@ -47,6 +47,15 @@ class Ratio(Record):
         return 0.0 if self.blurred else self.low
 
 
+def verdict(speedup: Ratio, minimum_effect: float) -> Verdict:
+    """Faster or slower only if the interval excludes one and the effect is large enough to mean something."""
+    if speedup.low > 1 and speedup.median > 1 + minimum_effect:
+        return "faster"
+    if speedup.high < 1 and speedup.median < 1 / (1 + minimum_effect):
+        return "slower"
+    return "inconclusive"
+
+
 class Versus(Record):
     """The candidate against one named baseline, from paired blocks of one run."""
 

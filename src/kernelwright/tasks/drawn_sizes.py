@@ -82,7 +82,7 @@ def _value(axis: Axis, kind: str, values: Sequence[int], generator: random.Rando
         case "one":
             wanted = low
         case "many":
-            wanted = MOST_BLOCKS + generator.randint(1, 2)
+            wanted = MOST_BLOCKS + generator.randint(2, 16)
         case "beyond":
             wanted = generator.randint(min(max(values) + 1, high), high)
         case "between":

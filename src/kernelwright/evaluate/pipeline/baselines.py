@@ -25,7 +25,7 @@ from kernelwright.evaluate.timing.statistics import Stopping, schedule
 from kernelwright.evaluate.verify.compare import Expected, Recomputed
 from kernelwright.pages import cache_folder
 from kernelwright.records.base import identity
-from kernelwright.records.measure import BaselineName, Ratio, Versus
+from kernelwright.records.measure import BaselineName, Ratio, Versus, verdict
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.run import Device
 from kernelwright.records.task import Task
@@ -130,8 +130,8 @@ def through_eager(
     half = (1 + rule.confidence) / 2
     eager = statistics.ratio(samples["eager"], samples["candidate"], half, len(schedule(rule.most)))
     found = statistics.through(eager, known)
-    verdict = statistics.verdict(found, rule.effect(samples["eager"]) * effect_times)
-    return Versus(baseline=name, speedup=found, verdict=verdict, cached=True)
+    told = verdict(found, rule.effect(samples["eager"]) * effect_times)
+    return Versus(baseline=name, speedup=found, verdict=told, cached=True)
 
 
 def over_serial(
@@ -149,8 +149,8 @@ def over_serial(
         session.serial_us[effort] = statistics.ratio(samples["eager"], [1.0] * len(samples["eager"]), half, looks)
     per_us = statistics.ratio([1.0] * len(samples["candidate"]), samples["candidate"], half, looks)
     found = statistics.through(per_us, session.serial_us[effort])
-    verdict = statistics.verdict(found, rule.effect(samples["eager"]) * effect_times)
-    return Versus(baseline="eager", speedup=found, verdict=verdict, cached=cached)
+    told = verdict(found, rule.effect(samples["eager"]) * effect_times)
+    return Versus(baseline="eager", speedup=found, verdict=told, cached=cached)
 
 
 def place_on_disk(task: Task, device: Device, versions: Mapping[str, str], policy: Policy) -> Path:

@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from kernelwright.records.measure import BaselineName, Ratio, Verdict, Versus
+from kernelwright.records.measure import BaselineName, Ratio, Versus, verdict
 
 FIRST = 10
 """Fewest blocks of a first look: the least of which the sign test, in up to four looks, can be sure to 99 %."""
@@ -48,15 +48,6 @@ def through(first: Ratio, second: Ratio) -> Ratio:
     return Ratio(
         median=first.median * second.median, low=first.low * second.low, high=first.high * second.high, confidence=held
     )
-
-
-def verdict(speedup: Ratio, minimum_effect: float) -> Verdict:
-    """Faster or slower only if the interval excludes one and the effect is large enough to mean something."""
-    if speedup.low > 1 and speedup.median > 1 + minimum_effect:
-        return "faster"
-    if speedup.high < 1 and speedup.median < 1 / (1 + minimum_effect):
-        return "slower"
-    return "inconclusive"
 
 
 def versus(

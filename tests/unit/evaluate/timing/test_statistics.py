@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from kernelwright.evaluate.timing.statistics import ratio, through, verdict, versus
-from kernelwright.records.measure import Ratio
+from kernelwright.evaluate.timing.statistics import ratio, through, versus
+from kernelwright.records.measure import Ratio, verdict
 
 EFFECT = 0.015
 
