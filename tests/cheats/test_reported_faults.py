@@ -58,6 +58,19 @@ for (int r = 0; r < n / 64; ++r) {
         out[64 * r + i] = sum;
     }
 }"""
+PAIRS = """
+for (int r = 0; r < 48; ++r) for (int c = 0; c < 48; ++c) {
+    float s = 0;
+    for (int i = 0; i < 64; ++i) { const float a = x[64 * r + i], b = w[64 * c + i]; EACH }
+    out[48 * r + c] = s;
+}"""
+MEANS = """
+for (int r = 0; r < 48; ++r) {
+    float a = 0, b = 0, s = 0;
+    for (int i = 0; i < 64; ++i) a += x[64 * r + i], b += w[64 * r + i];
+    for (int i = 0; i < 64; ++i) s += (x[64 * r + i] - LESS * (a / 64)) * (w[64 * r + i] - LESS * (b / 64));
+    out[r] = RESULT;
+}"""
 GRADIENT = (
     "with torch.enable_grad():\n    y = x.detach().requires_grad_()\n    loss = {loss}\n"
     "(grad,) = torch.autograd.grad(loss, y)\ngrad"
@@ -107,6 +120,19 @@ FAULTS = {
     "a scan that begins with nothing": Fault(
         TextTask("x", "torch.logcumsumexp(x, 1)", "torch.cat([torch.full((32, 4), -torch.inf), torch.randn(32, 60)], 1)"),
         SCAN.replace("GUARD", ""), SCAN.replace("GUARD", "most == -INFINITY ? most :"), "are not finite or not infinite alike",
+    ),
+    "squared distances by squares less products": Fault(
+        TextTask("x, w", "(x[:, None] - w[None]).square().sum(-1)", "torch.randn(48, 64), torch.randn(48, 64)"),
+        PAIRS.replace("EACH", "s += a * a + b * b - 2 * a * b;"), PAIRS.replace("EACH", "s += (a - b) * (a - b);"),
+        "elements are off",
+    ),
+    "a covariance by products less means": Fault(
+        TextTask(
+            "x, w", "((x - x.mean(1, keepdim=True)) * (w - w.mean(1, keepdim=True))).mean(1)",
+            "torch.randn(48, 64), torch.randn(48, 64)",
+        ),
+        MEANS.replace("LESS", "0").replace("RESULT", "s / 64 - a / 64 * (b / 64)"),
+        MEANS.replace("LESS", "1").replace("RESULT", "s / 64"), "elements are off",
     ),
     "a gradient through a transpose": Fault(
         TextTask("x, w", GRADIENT.format(loss="(y.t() * w).sin().sum()"), SQUARE),

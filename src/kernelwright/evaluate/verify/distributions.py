@@ -141,18 +141,25 @@ SPREADS = (256.0, 64.0, 16.0, 2.0)
 """By how many times their spread inputs are moved away from zero: the most that the reference bears."""
 
 
-def _of_meaning() -> tuple[InputDistribution, ...]:
+def _far(name: str, together: bool) -> InputDistribution:
     far: InputDistribution | None = None
     for spreads in reversed(SPREADS):
-        far = InputDistribution("far from zero", SCALABLE, far_from_zero(spreads), of_meaning=True, weaker=far)
+        far = InputDistribution(name, SCALABLE, far_from_zero(spreads, together), of_meaning=True, weaker=far)
     assert far is not None
+    return far
+
+
+def _of_meaning() -> tuple[InputDistribution, ...]:
     mild, kinds = OfEveryKind(weaker=True), "rows of every kind"
     every = InputDistribution(kinds, tuple(Domain), mild, of_meaning=True)
     ordered = InputDistribution("in order", tuple(Domain), in_order, of_meaning=True)
+    far = _far("far from zero", together=False)
     return ordered, far, InputDistribution(kinds, tuple(Domain), OfEveryKind(), of_meaning=True, weaker=every)
 
 
 OF_MEANING = _of_meaning()
+TOGETHER = _far("far from zero, together", together=True)
+"""For several inputs: a difference of squares and products loses digits where all lie far on one side."""
 
 
 def admitted(
@@ -171,6 +178,8 @@ def admitted(
         for r in (*DISTRIBUTIONS, *([ENDS] if longest >= LONG else []), *OF_MEANING)
         if (not within or r.change is _small) and any(_touches(r, t) for t in inputs)
     ]
+    if _several(inputs) and not within:
+        found.append(TOGETHER)
     if _one_of_choices(inputs, outputs):
         found.append(ALIKE)
     if _one_of_several(inputs, outputs) and not within:
@@ -182,6 +191,12 @@ def _touches(distribution: InputDistribution, spec: TensorSpec) -> bool:
     """Whether it changes such an input: a number alone has no order and no rows."""
     whole = distribution.of_meaning and spec.numel > 1
     return spec.domain in distribution.domains and (whole or (spec.floating and not distribution.of_meaning))
+
+
+def _several(inputs: Sequence[TensorSpec]) -> bool:
+    """Whether "far from zero" moves inputs apart."""
+    moved = [t for t in inputs if t.floating and t.numel > 1 and t.domain in SCALABLE]
+    return len(moved) > 1 and any(t.domain is Domain.REAL for t in moved)
 
 
 def _one_of_choices(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> bool:

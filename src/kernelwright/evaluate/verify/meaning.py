@@ -9,6 +9,7 @@ input have in common (`timing/structure.py`) holds afterwards too, or the input 
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from math import log2
 from typing import NamedTuple
 
 import torch
@@ -76,13 +77,15 @@ def in_order(x: torch.Tensor, given: Given) -> None:
     rows.copy_(found)
 
 
-def far_from_zero(spreads: float) -> Transform:
-    """All elements are moved by so many times their spread; every other input the other way."""
+def far_from_zero(spreads: float, together: bool = False) -> Transform:
+    """All elements are moved by so many times their spread; every other input the other way, or all `together`, by as much."""
 
     def move(x: torch.Tensor, given: Given) -> None:
         # What is added must leave some bits of what was there.
         by = min(spreads, 1 / (8 * EPSILON[given.spec.dtype])) * _spread(x)
-        x.add_(-by if given.number % 2 and given.spec.domain is Domain.REAL else by)
+        if together:  # of inputs that are alike the difference is as it was
+            by = 2.0 ** round(log2(by))
+        x.add_(-by if given.number % 2 and given.spec.domain is Domain.REAL and not together else by)
 
     return move
 

@@ -148,6 +148,14 @@ UNTRACEABLE = {
         "return rnn.pad_packed_sequence(self.gru(rnn.pack_padded_sequence(x, at.cpu()))[0])[0]",
         "[torch.randn(4, 3, 6), torch.tensor([4, 4, 2])]",
     ),
+    "a packed sequence in any order": (
+        "p = rnn.pack_padded_sequence(x, at.cpu(), batch_first=True, enforce_sorted=False); return self.gru(p)[1]",
+        "[torch.randn(3, 4, 6), torch.tensor([2, 4, 1])]",
+    ),
+    "sequences packed together": (
+        "p = rnn.pack_sequence([r[: int(n)] for r, n in zip(x, at)], False); return self.gru(p)[0].data.mean(0)",
+        "[torch.randn(3, 4, 6), torch.tensor([3, 4, 2])]",
+    ),
     "whole numbers": ("return (x * 8).round().long().unique(return_counts=True)[1].sum() + x.argmax(-1)", "[X]"),
 }  # fmt: skip
 WITHOUT = """

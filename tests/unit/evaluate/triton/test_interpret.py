@@ -153,6 +153,13 @@ def test_an_assumption_that_does_not_hold_is_named_with_its_program_and_line(run
     assert isinstance(run(source, torch.randn(3), torch.randn(3)), tuple)
 
 
+@pytest.mark.parametrize("assumed", ["n % 16 == 0", "tl.program_id(0) > 0", "tl.max(at, axis=0) < n"])
+def test_an_assumption_that_holds_for_some_sizes_alone_is_refused(run, assumed):
+    source = ADD.replace("    inside = at < n\n", f"    inside = at < n\n    tl.assume({assumed})\n")
+    fault = run(source, torch.randn(1009), torch.randn(1009))
+    assert (fault.kind, "tl.assume does not hold" in fault.log) == ("assertion", True)
+
+
 def test_the_sentence_of_an_overrun_says_which_store_how_many_lanes_and_how_far(run):
     source = ADD.replace("    inside = at < n\n", "    inside = at < n + 2\n")
     told = gist(run(source, torch.randn(9), torch.randn(9)).log)

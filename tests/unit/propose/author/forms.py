@@ -115,6 +115,12 @@ CONSTANTS = {
     ),
 }  # fmt: skip
 WHOLE = "torch.randint(-(2**31), 2**31 - 1, (6, 8), dtype=torch.int32)"
+CONSTANTS["one step's angles"] = source(
+    "at = torch.arange(1, device=x.device) + 5\n"
+    "f = self.f[None, :, None].float().expand(1, -1, 1) @ at[None, None, :].float()\n"
+    "e = torch.cat([f.transpose(1, 2)] * 2, -1)\nreturn e.cos() * x, e.sin(), x * (at * 1.5).long()",
+    init="self.f = torch.rand(4)",
+)
 CONSTANTS["an empty one"] = source("return torch.cat([torch.tensor([]), x], 0).to('cpu') * 2")
 BITS = {
     "bits": source(

@@ -32,6 +32,7 @@ QUICK = (
     "made in forward",
     "bits",
     "an empty one",
+    "one step's angles",
     "an LSTM from a state",
     "two layers both ways",
     "cells",

@@ -117,6 +117,9 @@ class TritonScope(Scope):
             return PATTERNS["mul"].format(operands[0], repr(1.0 / divisor.value))
         if node.op in ("max", "min") and node.kind == "float":
             return f"tl.{node.op}imum({', '.join(operands)}, propagate_nan=tl.PropagateNan.ALL)"
+        if node.op in ("float", "int") and all(isinstance(n, Const | Call) for n in walk(node)):
+            # Python's own number, which has no `to`.
+            return f"tl.cast({operands[0]}, tl.{'float32' if node.op == 'float' else 'int64'})"
         return PATTERNS[node.op].format(*operands)
 
 
