@@ -23,6 +23,9 @@ FAMILIES = {
     "reduction": r"^(nan)?(sum|mean)|^(prod|a?max|a?min|aminmax|arg(max|min)|any|all|std|var|norm|logsumexp)(_|$)|vector_norm",
 }
 """Families of operations by their names in ATen, the most telling one first."""
+CONVOLVING = r"conv|^_?(cudnn_rnn|lstm|gru|rnn)"
+MULTIPLYING = rf"{FAMILIES['attention']}|{FAMILIES['contraction']}|bilinear$|^(inner|outer|addr|chain_matmul|cdist)"
+"""Operations whose products are cuDNN's, and cuBLAS's."""
 
 ASSERTING = frozenset(
     f"aten.{name}.default" for name in ("binary_cross_entropy", "bernoulli", "multinomial", "poisson", "bernoulli_")
@@ -146,6 +149,11 @@ class OpGraph(Record):
         return next(
             (family for family, marks in FAMILIES.items() if any(map(re.compile(marks).search, names))), "pointwise"
         )
+
+    def has_products(self, *, convolution: bool) -> bool:
+        """Whether an operation makes products as cuDNN does, or as cuBLAS; one that nobody traced may."""
+        marks = re.compile(CONVOLVING if convolution else MULTIPLYING)
+        return any(node.op == UNTRACED or marks.search(node.packet) for node in self.nodes)
 
     def owners(self, *, views: bool = False) -> dict[str, str]:
         """Names that stand for a tensor of another name: they changed it in place, or, with `views`, are its memory."""

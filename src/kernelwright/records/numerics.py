@@ -49,7 +49,7 @@ class Numerics(Record):
     flags: Flags = Field(default={})
     """In the reference and in every baseline: two always, others where they are not what PyTorch ships."""
     tf32: bool = False
-    """Whether eager was seen to err as one does who rounds the factors of fp32 products to TF32: cuDNN may, and need not."""
+    """Whether products that the task has may round factors of fp32 to TF32: its flags and its device let PyTorch do so."""
     candidate: Flags = Field(default={})
     """What the candidate's own text set otherwise; its error is held against the same tolerance."""
 
@@ -71,7 +71,7 @@ class Numerics(Record):
             ", ".join(f"{k}={v}" for k, v in flags.items()) for flags in (self.flags, self.candidate)
         )
         words = f"{self.mode}: {reference}" if reference else self.mode
-        words += "; eager's products were seen to use TF32" if self.tf32 else ""
+        words += "; products may round to TF32" if self.tf32 else ""
         return f"{words}; set by the kernel: {candidate}" if candidate else words
 
 

@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Collection
 from contextlib import ExitStack
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -41,9 +40,6 @@ from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
 
 COPIES = ("clone", "view", "contiguous", "alias", "detach", "reshape", "permute", "transpose", "_to_copy", "to.")
-MULTIPLYING = ("attention", "convolution", "contraction")
-TF32_ERROR = 2.0**-14
-"""Of a result's size: more than fp32 products err by, and less than those of factors with TF32's eleven bits."""
 SMALL = 16
 """Share of what a call reads and writes below which an input may matter less than rounding: not to read it gains nothing."""
 NOTHING = 1e-13
@@ -107,7 +103,6 @@ def _must_be_fit(session: Session) -> None:
             "and the reference in fp64 have the same ones",
             "not_finite",
         )
-    _note_tf32(session)
     if session.policy.defences.admission and not _is_beside_others(session.task.source):
         job.note("trying answers that must not pass")
         _refuse_independent(session)
@@ -119,24 +114,17 @@ def _is_beside_others(source: TaskSource) -> bool:
     return source.part is not None and not source.part.main
 
 
-def _note_tf32(session: Session) -> None:
-    """Write into the task whether eager used TF32, where its flags allow that: cuDNN decides by the shapes."""
-    task = session.original.task
-    # What an output of integers or truths is off by is a share of its elements, and no rounding.
-    errors = [e for e, spec in zip(session.base_error, task.workload.outputs, strict=True) if spec.floating]
-    if used_tf32(task, max(errors, default=0.0)):
-        numerics = task.numerics.model_copy(update={"tf32": True})
-        session.original = replace(session.original, task=task.model_copy(update={"numerics": numerics}))
-        session.task = session.task.model_copy(update={"numerics": numerics})
+def may_round(target: Target, workload: Workload, graph: OpGraph, numerics: Numerics) -> bool:
+    """Whether flags let products of float32 that this task has round their factors to TF32, where its device can.
 
-
-def used_tf32(task: Task, error: float) -> bool:
-    """Whether eager errs (its worst result, of its size) as one does who rounds factors to TF32, which its flags allow."""
-    may = any(task.numerics.allows_tf32(convolution=kind) for kind in (True, False))
+    Whether eager did is no matter: cuDNN and cuBLAS decide by shapes and layouts, and of terms of one sign the errors cancel.
+    """
     # A counter among the state says nothing about the precision of the rest.
-    single = {spec.dtype for spec in task.workload.outputs if spec.floating} == {"float32"}
-    multiplies = may_use_tf32(task.target) and task.graph.family in MULTIPLYING
-    return may and single and multiplies and error > TF32_ERROR
+    single = {spec.dtype for spec in workload.outputs if spec.floating} == {"float32"}
+    allowed = any(
+        numerics.allows_tf32(convolution=kind) and graph.has_products(convolution=kind) for kind in (True, False)
+    )
+    return single and may_use_tf32(target) and allowed
 
 
 def _describe(reference: ComputeProcess, source: TaskSource, target: Target, command: LoadTask) -> OriginalTask:
@@ -165,6 +153,7 @@ def _describe(reference: ComputeProcess, source: TaskSource, target: Target, com
     random = tuple(i for i, differs in enumerate(loaded.random) if differs)
     rules = comparators(source, workload, graph, random)
     flags = Numerics(mode=command.numerics, flags=loaded.flags)
+    flags = flags.model_copy(update={"tf32": may_round(target, workload, graph, flags)})
     task = Task(source=source, target=target, workload=workload, graph=graph, comparators=rules, numerics=flags)
     return OriginalTask(
         task,

@@ -13,10 +13,11 @@ import torch
 
 from kernelwright.evaluate import pieces
 from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
-from kernelwright.evaluate.sandbox.messages.calls import Prepare, TakeParameters
+from kernelwright.evaluate.sandbox.messages.calls import ROUNDED, Prepare, TakeParameters
 from kernelwright.evaluate.sandbox.process import ChildRaisedError, DeviceFullError, ReferenceRaisedError
 from kernelwright.evaluate.session import expectations
 from kernelwright.evaluate.session.cases import NO_ROOM, Case, Fit, Observed, OriginalTask
+from kernelwright.evaluate.session.expectations import Seen
 from kernelwright.evaluate.session.memory import SETS, Memory, Shared
 from kernelwright.evaluate.session.seeds import SEED_BITS, Seeds
 from kernelwright.evaluate.session.subsample_check import coarse_averages
@@ -46,6 +47,8 @@ more, nobody knows what is right."""
 
 WEAKER = "positions count as numbers, no bound of its time follows from arithmetic, and nothing is asked to be exact"
 """What the referee cannot do where it does not know what a reference computes."""
+TF32_ERROR = 2.0**-14
+"""Of a result's size: more than fp32 products err by, and less than those of factors with TF32's eleven bits."""
 Shown = tuple[float, Finer]
 """How far eager is from the truth in one output of one draw."""
 
@@ -395,7 +398,19 @@ class Session:
             replace(expectations.observe(self, i, offsets, *pair), distribution=distribution)
             for i, pair in enumerate(zip(wanted, eager, strict=True))
         ]
-        return Observed(distribution, offsets, tuple(outputs))
+        return Observed(distribution, offsets, tuple(self._with_rounding(outputs, offsets, wanted)))
+
+    def _with_rounding(
+        self, seen: Sequence[Seen], offsets: tuple[int, ...], wanted: Sequence[torch.Tensor]
+    ) -> Sequence[Seen]:
+        """The same where flags let products round their factors and eager's did not: what that moves may be off, too."""
+        if not self.task.numerics.tf32 or all(one.error > TF32_ERROR for one in seen):
+            return seen
+        rounded = self.results(ROUNDED, offsets)
+        if self.broken(rounded):
+            return seen
+        pairs = zip(seen, wanted, rounded, strict=True)
+        return [expectations.or_rounded(self, i, one, *pair) for i, (one, *pair) in enumerate(pairs)]
 
     def _other_infinities(self, eager: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor]) -> str:
         """The first output of which eager and fp64 have other infinities, and where; or nothing."""

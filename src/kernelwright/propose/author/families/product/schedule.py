@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from math import prod, sqrt
 from typing import Literal, get_args
 
+from kernelwright.propose.author.families.product.matrix import Matrices, matrices
 from kernelwright.propose.author.families.product.packing import AS_IT_IS, FORMS, Form, Packing, narrow, packing
-from kernelwright.propose.author.families.product.plan import HALF_BYTES, Matrix, Product, matrices
+from kernelwright.propose.author.families.product.plan import Product
 from kernelwright.propose.author.ir.space import Option, Setting
 from kernelwright.records.base import Record
 from kernelwright.records.tensor import ITEM_BYTES
@@ -47,6 +48,8 @@ class ProductSchedule(Record):
     """A program for each tile, or programs that make one after another (`persistent`); those read factors as they lie."""
 
 
+HALF_BYTES = 2
+"""Of a number of half precision."""
 WIDE = ProductSchedule(block_m=128, block_n=256, block_k=64, warps=8, stages=3)
 """The tiles of half precision that Hopper's tensor cores like best."""
 
@@ -96,16 +99,22 @@ def product_space(plan: Product) -> list[Option]:
         options.append(Option("precision", tuple(name for name in get_args(Precision) if _can(plan, name)), "compute"))
     if packing(plan, FORMS["bf16x3"] if plan.precise else AS_IT_IS):
         options.append(Option("packed", (False, True), "compute"))
-    if matrices(plan):
+    if any(matrices(plan, found) for found in _packings(plan)):
         options.append(Option("grid", ("tiles", "persistent"), "latency"))
     return options
+
+
+def _packings(plan: Product) -> list[Packing | None]:
+    """The ways to lay factors out of which programs that stay may read, none among them."""
+    ways = (packing(plan, FORMS["fp16"] if plan.precise else AS_IT_IS),)
+    return [None, *(found for found in ways if found)]
 
 
 def product_starts(plan: Product, precisions: Sequence[Setting]) -> list[dict[str, Setting]]:
     """What of the default schedule may be otherwise before anything is measured: an estimate chooses."""
     if not plan.precise:
-        ways: list[dict[str, Setting]] = [{"packed": False}, {"packed": True}, {"grid": "persistent"}]
-        return ways if plan.part.copies_blocks and matrices(plan) else ways[:2]
+        ways: list[dict[str, Setting]] = [{"packed": False}, {"packed": True}]
+        return ways + _staying_starts(plan, [{"packed": False}, {"packed": True}])
     found: list[dict[str, Setting]] = []
     for precision in precisions:
         if precision == "fp16x3" and plan.extents[-1] < FEW_TERMS:
@@ -114,7 +123,21 @@ def product_starts(plan: Product, precisions: Sequence[Setting]) -> list[dict[st
         # Sixty-four numbers of two bytes are what Hopper's tensor cores read of a row at once.
         roomy = plan.part.shared_bytes >= LOADS_BYTES
         deep: dict[str, Setting] = {"block_k": DEEP} if made and roomy and made.extent % DEEP == 0 else {}
-        found += [{"precision": precision, "packed": packed} | deep for packed in ((True,) if made else (False, True))]
+        ways = [{"precision": precision, "packed": packed} | deep for packed in ((True,) if made else (False, True))]
+        found += ways + _staying_starts(plan, ways)
+    return found
+
+
+def _staying_starts(plan: Product, ways: Sequence[dict[str, Setting]]) -> list[dict[str, Setting]]:
+    """The same by programs that stay, where they may, in the tiles that their device likes best."""
+    if not plan.part.copies_blocks:
+        return []
+    tiles = {name: getattr(WIDE, name) for name in ("block_m", "block_n", "block_k", "warps", "stages")}
+    found: list[dict[str, Setting]] = []
+    for way in ways:
+        schedule = product_default(plan).model_copy(update={**way, "grid": "persistent"})
+        if matrices_of(plan, schedule) and bool(packing_of(plan, schedule)) == schedule.packed:
+            found += [{**way, "grid": "persistent"}, {**way, "grid": "persistent", **tiles}]
     return found
 
 
@@ -134,9 +157,9 @@ def _form(plan: Product, schedule: ProductSchedule) -> Form | None:
     return form if form and (schedule.packed or form.scaled) else None
 
 
-def matrices_of(plan: Product, schedule: ProductSchedule) -> tuple[Matrix, Matrix, Matrix] | None:
+def matrices_of(plan: Product, schedule: ProductSchedule) -> Matrices | None:
     """Factors and result as programs that stay read and write them; None under any other schedule."""
-    return matrices(plan) if schedule.grid == "persistent" and not schedule.packed else None
+    return matrices(plan, packing_of(plan, schedule)) if schedule.grid == "persistent" else None
 
 
 def stages_that_fit(plan: Product, schedule: ProductSchedule) -> int:
@@ -144,8 +167,9 @@ def stages_that_fit(plan: Product, schedule: ProductSchedule) -> int:
     room = min(LOADS_BYTES, plan.part.shared_bytes)
     if matrices_of(plan, schedule):
         # Half of a tile is stored from there while the next one's slices come; what it meets is laid out there, too.
-        halves = 1 if plan.root.expr == plan.node else 2
-        room = plan.part.shared_bytes - halves * schedule.block_m * schedule.block_n // 2 * HALF_BYTES
+        item = ITEM_BYTES[plan.root.tensor.dtype]
+        halves = 1 if plan.root.expr == plan.node or item > HALF_BYTES else 2
+        room = plan.part.shared_bytes - halves * schedule.block_m * schedule.block_n // 2 * item
     return max(1, min(schedule.stages, room // slice_bytes(plan, schedule)))
 
 

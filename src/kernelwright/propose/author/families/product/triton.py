@@ -8,6 +8,7 @@ from kernelwright.propose.author.emit.tile import SMALL, Group, TileScope, large
 from kernelwright.propose.author.emit.triton import START, along, function, pointers
 from kernelwright.propose.author.emit.triton_file import HELPERS
 from kernelwright.propose.author.families.family import Family, Text, TileKernel
+from kernelwright.propose.author.families.product.pack_calls import brought_back, pack_calls
 from kernelwright.propose.author.families.product.packing import Packed, Packing, fresh
 from kernelwright.propose.author.families.product.persistent import write_persistent
 from kernelwright.propose.author.families.product.plan import Product, bare, lined_up, matched_on_gpu
@@ -23,12 +24,6 @@ from kernelwright.propose.author.families.product.schedule import (
 from kernelwright.propose.author.ir.expr import Call, Element, Expr, walk
 from kernelwright.propose.author.ir.program import Part, Tensor
 
-APART = 4
-"""Places between the largest numbers of two tensors, so that pointers to both are alike to the compiler."""
-AGAIN = 1024
-"""Programs that lay a tensor out anew; as a rule there is nothing to do for them."""
-LARGEST = 8192
-"""Numbers of which one program finds the largest."""
 BITS = 31
 """Taps of a window that a number has bits for."""
 TALL = 64
@@ -102,19 +97,8 @@ class _Kernel(TileKernel[Product, ProductSchedule]):
         outer = self.batches * self.stripe_count
         count = f"{outer} * {count}" if outer > 1 else count
         sizes = ", ".join(f"{size}={prefix}{size}" for size in SIZES)
-        packs = self._packs(self.packing) if self.packing else []
+        packs = pack_calls(self.packing, self.scales) if self.packing else []
         return [*packs, f"{name}[({count},)](", f"    {pointers},", f"    {sizes}, num_warps={prefix}WARPS,", ")"]
-
-    def _packs(self, packing: Packing) -> list[str]:
-        """Lines that lay the factors out; by each tensor, the bits of its largest number are found first."""
-        found = list[str]()
-        if self.scales:
-            source = packing.tensors[0].tensor.identifier
-            found.append(f"{self.scales} = torch.zeros(8, dtype=torch.int32, device={source}.device)")
-        for number, packed in enumerate(packing.tensors):
-            place = f"{self.scales}[{APART * number}:]" if self.scales else ""
-            found += [*(_largest(packed, place) if place and not packed.tried else ()), *_pack(packed, place)]
-        return found
 
     def text(self, name: str) -> str:
         """See `TileKernel.text`."""
@@ -131,9 +115,7 @@ class _Kernel(TileKernel[Product, ProductSchedule]):
             with w.block(f"for start in tl.range(0, {self.depth}, BLOCK_K, num_stages=STAGES):"):
                 self._step()
             if self.packing and self.scales:
-                right = f"{self.scales}_ptr + {APART * (len(self.packing.tensors) - 1)}"
-                tried = f"{self.packing.left.tried}, {self.packing.right.tried}"
-                w.line(f"total = _brought_back(total, tl.load({self.scales}_ptr), tl.load({right}), {tried})")
+                w.line(f"total = {brought_back('total', self.packing, self.scales)}")
             self.names.values[self.plan.node.key] = "total"
             scope = self._scope(self.names, self.rows, self.columns)
             self._reduce(scope)
@@ -377,33 +359,6 @@ def _condition(packed: Packed) -> Expr | None:
 
 def _along_depth(plan: Product, factor: Expr) -> bool:
     return isinstance(factor, Element) and not factor.index[-1].axes.isdisjoint(plan.depth)
-
-
-def _largest(packed: Packed, place: str) -> list[str]:
-    """Lines that leave the bits of a tensor's largest number in a place."""
-    source = packed.tensor.identifier
-    count = prod(packed.tensor.shape)
-    return [
-        f"_largest[(triton.cdiv({count}, {LARGEST}),)]({source}, {place}, COUNT={count}, BLOCK={LARGEST}, num_warps=8)"
-    ]
-
-
-def _pack(packed: Packed, scale: str) -> list[str]:
-    """Lines that lay a tensor out, multiplied by what a place says of its largest number, if one is named."""
-    source, names = packed.tensor.identifier, [t.identifier for t in packed.parts]
-    block_d = min(4096 if packed.inner == 1 else 64, 1 << (packed.deep + packed.pad - 1).bit_length())
-    block_i = 4096 // block_d if packed.inner > 1 else 1
-    shape, dtype = packed.parts[0].shape, packed.parts[0].dtype
-    tiles = (
-        f"{packed.outer} * triton.cdiv({packed.deep + packed.pad}, {block_d}) * triton.cdiv({packed.inner}, {block_i})"
-    )
-    pointers = ", ".join((source, *names, *names[-1:] * (3 - len(names)), *[scale] * bool(scale)))
-    sizes = f"DEEP={packed.deep}, INNER={packed.inner}, PAD={packed.pad}, PARTS={len(names)}"
-    given = [f"    {pointers},", f"    {sizes}, BLOCK_D={block_d}, BLOCK_I={block_i},"]
-    made = [f"{name} = torch.empty({shape!r}, dtype=torch.{dtype}, device={source}.device)" for name in names]
-    name = "_pack_tried" if packed.tried else "_pack_scaled" if scale else "_pack"
-    again = [f"_pack_again[({AGAIN},)](", *given, f"    TILES={tiles},", ")"] if packed.tried else []
-    return [*made, f"{name}[({tiles},)](", *given, ")", *again]
 
 
 PRODUCT = Family(
