@@ -22,7 +22,7 @@ from author_plan import TARGETS, planned
 from campaign import Campaign, Row, command
 
 from kernelwright.propose.author.families.product.plan import Product
-from kernelwright.propose.author.families.product.schedule import product_starts
+from kernelwright.propose.author.families.product.schedule import product_default, product_starts
 from kernelwright.propose.author.search.designs import DESIGNS, Design
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.task import Task, TaskSource
@@ -44,7 +44,19 @@ SETTINGS = {
     "fp16": ("float16", False),
 }
 """The type of the factors, and whether TF32 is allowed."""
-ROUNDS, ROWS = 9, 4
+TILES = [
+    dict(zip(("block_m", "block_n", "block_k", "warps", "stages"), sizes, strict=True))
+    for sizes in (
+        (128, 128, 32, 8, 3),
+        (128, 128, 64, 8, 3),
+        (128, 128, 64, 4, 4),
+        (64, 128, 64, 4, 4),
+        (128, 64, 64, 4, 4),
+        (64, 64, 64, 4, 4),
+    )
+]
+"""Sizes of tiles that every way is tried with, beside those that the author begins with."""
+ROUNDS, ROWS = 7, 4
 """Times that the timings take turns; rows of a result that are compared."""
 
 
@@ -93,13 +105,16 @@ def task_of(shape: Shape, setting: str) -> Task:
 
 
 def ways_of(design: Design) -> dict[str, Any]:
-    """The schedules that the author's first one is chosen from, by what they differ in; the first is what it chose."""
+    """The author's first schedule, and others: the ways that it is chosen from, each with tiles of some sizes."""
     found, (kernel, *others) = {"first": design.default}, design.program.kernels
     if isinstance(kernel.plan, Product) and not others:
         precisions = design.space.by_name["precision"].values if kernel.plan.precise else ()
-        for way in product_starts(kernel.plan, precisions):
-            named = design.default.model_copy(update=way)
-            found.setdefault(" ".join(f"{key}={value}" for key, value in way.items()), named)
+        plain = product_default(kernel.plan)
+        for way in product_starts(kernel.plan, precisions[:2]):
+            for tiles in ({}, *TILES):
+                named = design.default.model_copy(update={**plain.model_dump(), **way, **tiles})
+                if named not in found.values():
+                    found[" ".join(f"{key}={value}" for key, value in {**way, **tiles}.items())] = named
     return found
 
 
@@ -109,7 +124,12 @@ def texts_of(item: tuple[Shape, str, bool]) -> dict[str, tuple[str, float]]:
     design = DESIGNS["triton"](task_of(shape, setting))
     ways = ways_of(design) if every else {"first": design.default}
     cost = design.cost or (lambda _: 0.0)
-    return {name: (design.write(one).at(()).source, cost(one)) for name, one in ways.items()}
+    found: dict[str, tuple[str, float]] = {}
+    for name, one in ways.items():
+        text = design.write(one).at(()).source
+        if text not in [known for known, _ in found.values()]:
+            found[name] = (text, cost(one))
+    return found
 
 
 def made(shape: Shape, setting: str) -> list[torch.Tensor]:
