@@ -107,12 +107,14 @@ def task_of(shape: Shape, setting: str) -> Task:
 def ways_of(design: Design) -> dict[str, Any]:
     """The author's first schedule, and others: the ways that it is chosen from, each with tiles of some sizes."""
     found, (kernel, *others) = {"first": design.default}, design.program.kernels
-    if isinstance(kernel.plan, Product) and not others:
-        precisions = design.space.by_name["precision"].values if kernel.plan.precise else ()
+    if isinstance(kernel.plan, Product):
+        prefix = "k0_" if others else ""
+        precisions = design.space.by_name[f"{prefix}precision"].values if kernel.plan.precise else ()
         plain = product_default(kernel.plan)
         for way in product_starts(kernel.plan, precisions[:2]):
             for tiles in ({}, *TILES):
-                named = design.default.model_copy(update={**plain.model_dump(), **way, **tiles})
+                new = {f"{prefix}{key}": value for key, value in {**plain.model_dump(), **way, **tiles}.items()}
+                named = design.default.model_copy(update=new)
                 if named not in found.values():
                     found[" ".join(f"{key}={value}" for key, value in {**way, **tiles}.items())] = named
     return found

@@ -65,10 +65,9 @@ class _Persistent:
             "right_map": _block("BLOCK_K", "BLOCK_N", prefix, self.found.right.turned),
             "out_map": [f"{prefix}BLOCK_M", f"{prefix}BLOCK_N // {HALVES}"],
         }
-        ahead = ["1"] * bool(self.batches)
         maps = [
-            f"_map({m.tensor.identifier}, {m.shape}, [{', '.join((*ahead, *blocks[n]))}])"
-            for n, m in self.matrices.items()
+            f"_map({m.tensor.identifier}, {m.shape}, [{', '.join((*['1'] * (len(m.shape) > 2), *blocks[name]))}])"
+            for name, m in self.matrices.items()
         ]
         tiles = f"triton.cdiv({self.row_count}, {prefix}BLOCK_M) * triton.cdiv({self.column_count}, {prefix}BLOCK_N)"
         tiles = f"{self.batches} * {tiles}" if self.batches else tiles
@@ -98,7 +97,7 @@ class _Persistent:
 
     def _tile(self) -> None:
         """Where a tile lies, its sums, and what becomes of each half of its columns."""
-        w, (left, right) = self.writer, (self.found.left, self.found.right)
+        w = self.writer
         tile = "tile"
         if self.batches:
             w.line("batch = tile // (down * across)")
@@ -111,18 +110,23 @@ class _Persistent:
         w.line("before = turn // height * BLOCK_N")
         w.line("sums = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)")
         with w.block(f"for start in range(0, {self.depth}, BLOCK_K):"):
-            w.line(f"left = {self._load('left_map', ('above', 'start'), ('BLOCK_M', 'BLOCK_K'), left.turned)}")
-            w.line(f"right = {self._load('right_map', ('start', 'before'), ('BLOCK_K', 'BLOCK_N'), right.turned)}")
+            w.line(f"left = {self._load('left_map', ('above', 'start'), ('BLOCK_M', 'BLOCK_K'))}")
+            w.line(f"right = {self._load('right_map', ('start', 'before'), ('BLOCK_K', 'BLOCK_N'))}")
             w.line("sums = tl.dot(left, right, sums)")
         w.line(f"halves = tl.split(tl.permute(tl.reshape(sums, [BLOCK_M, {HALVES}, BLOCK_N // {HALVES}]), [0, 2, 1]))")
         with w.block(f"for half in tl.static_range({HALVES}):"):
             self._half()
 
-    def _load(self, name: str, at: tuple[str, str], block: tuple[str, str], turned: bool) -> str:
+    def _load(self, name: str, at: tuple[str, str], block: tuple[str, str]) -> str:
         """A slice of a factor, rows by columns."""
-        at, block = (at[::-1], block[::-1]) if turned else (at, block)
-        text = f"{name}.load([{self._ahead}{', '.join(at)}])"
-        return text + (f".reshape({', '.join(block)})" if self.batches else "") + (".T" if turned else "")
+        matrix = self.matrices[name]
+        if matrix.stretch:
+            first, second = (f"batch * {matrix.stretch} + start" if place == "start" else place for place in at)
+            at = first, second
+        at, block = (at[::-1], block[::-1]) if matrix.turned else (at, block)
+        ahead = len(matrix.shape) > 2
+        text = f"{name}.load([{self._ahead if ahead else ''}{', '.join(at)}])"
+        return text + (f".reshape({', '.join(block)})" if ahead else "") + (".T" if matrix.turned else "")
 
     @property
     def _ahead(self) -> str:

@@ -14,8 +14,8 @@ from kernelwright.propose.author.ir.space import Option, Setting
 from kernelwright.records.base import Record
 from kernelwright.records.tensor import ITEM_BYTES
 
-PROGRAMS = 132
-"""Tiles that a large device works on at once."""
+PROGRAMS, BUSY = 132, 0.75
+"""Tiles that a large device works on at once, and the share of these that wide tiles must be."""
 DEEP = 64
 """Numbers of float16 along the depth that a step takes where whole steps lie together."""
 FEW_TERMS = 128
@@ -132,12 +132,14 @@ def _staying_starts(plan: Product, ways: Sequence[dict[str, Setting]]) -> list[d
     """The same by programs that stay, where they may, in the tiles that their device likes best."""
     if not plan.part.copies_blocks:
         return []
-    tiles = {name: getattr(WIDE, name) for name in ("block_m", "block_n", "block_k", "warps", "stages")}
+    batch, rows, columns, _ = plan.extents
+    many = batch * (rows // WIDE.block_m) * (columns // WIDE.block_n) >= BUSY * PROGRAMS
+    wide = {name: getattr(WIDE, name) for name in ("block_m", "block_n", "block_k", "warps", "stages")} if many else {}
     found: list[dict[str, Setting]] = []
     for way in ways:
         schedule = product_default(plan).model_copy(update={**way, "grid": "persistent"})
         if matrices_of(plan, schedule) and bool(packing_of(plan, schedule)) == schedule.packed:
-            found += [{**way, "grid": "persistent"}, {**way, "grid": "persistent", **tiles}]
+            found += [{**way, "grid": "persistent"}, {**way, "grid": "persistent", **wide}]
     return found
 
 
@@ -159,7 +161,9 @@ def _form(plan: Product, schedule: ProductSchedule) -> Form | None:
 
 def matrices_of(plan: Product, schedule: ProductSchedule) -> Matrices | None:
     """Factors and result as programs that stay read and write them; None under any other schedule."""
-    return matrices(plan, packing_of(plan, schedule)) if schedule.grid == "persistent" else None
+    found = matrices(plan, packing_of(plan, schedule)) if schedule.grid == "persistent" else None
+    # A step that reached into the next piece of the depth would add what is another batch's.
+    return None if found and any(m.stretch % schedule.block_k for m in (found.left, found.right)) else found
 
 
 def stages_that_fit(plan: Product, schedule: ProductSchedule) -> int:
@@ -186,14 +190,16 @@ def item_bytes(plan: Product, schedule: ProductSchedule) -> int:
 
 FLOPS_US = {"ieee": 30e6, "tf32": 150e6, "tf32x3": 40e6, "bf16x6": 66e6, "bf16x3": 105e6, "half": 780e6}
 """Floating-point operations in a microsecond that tiles reach on an H200, as measured with tiles of 128 by 128."""
-PACKED_US = {"tf32": 390e6, "bf16x6": 100e6, "bf16x3": 200e6, "fp16": 780e6, "fp16x3": 190e6, "half": 780e6}
+PACKED_US = {"tf32": 200e6, "bf16x6": 100e6, "bf16x3": 200e6, "fp16": 780e6, "fp16x3": 190e6, "half": 780e6}
 """The same of factors that are packed. Those of TF32, and of half precision and so of float16, are estimates: tiles of 128 by
 128 reach 300 and 600, which is the limit of the cache for both."""
 CACHE_US = 9.1e6
 """Bytes in a microsecond that all multiprocessors read from L2: what those 300 and 600 come to."""
-NARROW = 0.35
+NARROW = 0.2
 """What is left of that where loads are of single numbers, as under a window that slides (convolutions on an H200)."""
 BYTES_US = 4.0e6
+UNSEEN, TILE_STORED = 0.3, 0.8
+"""Shares of the time to store results that products do not hide: of programs that stay, and of tiles."""
 LAUNCH_US = 2.5
 WARPS, ALONE = 8, 1.3
 """How many times as long a tile takes where fewer warps share a multiprocessor: nothing is done while they wait or store."""
@@ -226,6 +232,7 @@ def product_cost(plan: Product, schedule: ProductSchedule) -> float:
     packing = packing_of(plan, schedule)
     if packing is not None:
         depth = depth // packing.extent * (packing.extent + packing.pad)
+    depth = -(-depth // schedule.block_k) * schedule.block_k
     done = 2.0 * tiles * schedule.block_m * schedule.block_n * depth
     rate = (PACKED_US if packing else FLOPS_US)[schedule.precision if plan.precise else "half"]
     rate *= NARROW if packing is None and narrow(plan) else 1.0
@@ -235,7 +242,9 @@ def product_cost(plan: Product, schedule: ProductSchedule) -> float:
     stored = (4 if plan.precise else 2) * batch * rows * columns / BYTES_US
     before = _before(packing, item) if packing else 0.0
     multiplied = max(done / rate, near) * min(waves, 8.0) * _crowded(plan, schedule) * _pace(plan, schedule)
-    return before + LAUNCH_US + max(multiplied, stored)
+    if matrices_of(plan, schedule):
+        return before + LAUNCH_US + max(multiplied, stored) + UNSEEN * min(multiplied, stored)
+    return before + LAUNCH_US + multiplied + TILE_STORED * stored
 
 
 def _crowded(plan: Product, schedule: ProductSchedule) -> float:
