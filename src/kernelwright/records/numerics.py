@@ -10,8 +10,9 @@ from pydantic import Field
 
 from kernelwright.records.base import Record
 
-NumericsMode = Literal["as-is", "strict"]
-"""`as-is`: PyTorch's defaults, or what the task's own code sets. `strict`: full precision, unless that code says more."""
+NumericsMode = Literal["as-is", "strict", "tf32"]
+"""`as-is`: PyTorch's defaults, or what the task's own code sets. `strict`: full precision; `tf32`: TF32 in matrix products
+too, as `torch.set_float32_matmul_precision("high")` allows it; both unless that code says otherwise."""
 Flags = dict[str, bool | str]
 """By name, such as `cudnn.allow_tf32`."""
 FLAGS = (

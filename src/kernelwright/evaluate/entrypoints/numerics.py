@@ -22,10 +22,10 @@ _FUNCTIONS: dict[str, tuple[Callable[[], bool | str], Callable[..., None]]] = {
 
 
 def begin(mode: NumericsMode) -> None:
-    """Before any code of a task or a candidate runs: `strict` switches TF32 off; it is on in PyTorch's convolutions."""
-    if mode == "strict":
-        torch.set_float32_matmul_precision("highest")
-        torch.backends.cudnn.allow_tf32 = False
+    """Before any code of a task or a candidate runs: TF32 is on in PyTorch's convolutions, and off in its matrix products."""
+    if mode != "as-is":
+        torch.set_float32_matmul_precision("high" if mode == "tf32" else "highest")
+        torch.backends.cudnn.allow_tf32 = mode == "tf32"
 
 
 def take(flags: Flags) -> None:

@@ -99,7 +99,10 @@ RunDir = Annotated[
     Path | None, _option("The bench's folder; a bench that is already there continues. Default: bench-runs/DATE.")
 ]
 Precision = Annotated[
-    str | None, _option("PyTorch's precision flags: as-is, its defaults; or strict, fp32 without TF32.")
+    str | None,
+    _option(
+        "PyTorch's precision flags: as-is, its defaults; strict, fp32 without TF32; tf32, also in matrix products."
+    ),
 ]
 Isolation = Annotated[str | None, _option("auto, or strict: refuse to judge in a weakened sandbox.")]
 Retry = Annotated[

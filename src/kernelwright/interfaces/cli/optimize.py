@@ -69,7 +69,11 @@ Seed = Annotated[int | None, _option("Seed of the search's random choices; also 
 Config = Annotated[Path | None, _option("Read settings from this TOML file. Flags override it.")]
 RunDir = Annotated[Path, typer.Option(help="Create the run's folder here.")]
 Precision = Annotated[
-    str | None, _option("PyTorch's precision flags: as-is, its defaults; or strict, fp32 without TF32.", "--numerics")
+    str | None,
+    _option(
+        "PyTorch's precision flags: as-is, its defaults; strict, fp32 without TF32; tf32, also in matrix products.",
+        "--numerics",
+    ),
 ]
 Isolation = Annotated[str | None, _option("auto, or strict: refuse to judge in a weakened sandbox.")]
 Final = Annotated[bool | None, _option("Measure the best again at the end, with fresh inputs.")]

@@ -221,7 +221,7 @@ def half_product(arch, epilogue="", size=4096):
     ("arch", "epilogue", "size", "grid"),
     [
         ("sm_90", "", 4096, "persistent"), ("sm_100", "", 4096, "persistent"), ("sm_80", "", 4096, "tiles"),
-        ("sm_90", " + 1", 4096, "tiles"), ("sm_90", "", 2048, "tiles"),
+        ("sm_90", " + 1", 4096, "persistent"), ("sm_80", " + 1", 4096, "tiles"),
     ],
 )  # fmt: skip
 def test_programs_stay_for_large_products_of_half_precision_where_the_hardware_copies_blocks(

@@ -269,6 +269,11 @@ def bare(factor: Expr) -> Expr:
     return found if isinstance(found, Element) and found.other == 0.0 else factor
 
 
+def along_depth(plan: Product, factor: Expr) -> bool:
+    """Whether numbers of a factor that follow one another in memory are of one sum."""
+    return isinstance(factor, Element) and not factor.index[-1].axes.isdisjoint(plan.depth)
+
+
 def _stored_first(factor: Expr) -> bool:
     """Whether a factor would be computed too often if it were computed as it is read."""
     return bool(heavies(factor)) or any(isinstance(n, Call) and n.op in HEAVY for n in walk(factor))

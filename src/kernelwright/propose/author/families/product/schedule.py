@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from kernelwright.propose.author.families.product.matrix import Matrices, matrices
 from kernelwright.propose.author.families.product.packing import AS_IT_IS, FORMS, Form, Packing, narrow, packing
-from kernelwright.propose.author.families.product.plan import Product
+from kernelwright.propose.author.families.product.plan import Product, along_depth, bare
 from kernelwright.propose.author.ir.space import Option, Setting
 from kernelwright.records.base import Record
 from kernelwright.records.tensor import ITEM_BYTES
@@ -200,9 +200,11 @@ def item_bytes(plan: Product, schedule: ProductSchedule) -> int:
 
 FLOPS_US = {"ieee": 30e6, "tf32": 150e6, "tf32x3": 40e6, "bf16x6": 66e6, "bf16x3": 105e6, "half": 780e6}
 """Floating-point operations in a microsecond that tiles reach on an H200, as measured with tiles of 128 by 128."""
-PACKED_US = {"tf32": 200e6, "bf16x6": 100e6, "bf16x3": 200e6, "fp16": 780e6, "fp16x3": 190e6, "half": 780e6}
+PACKED_US = {"tf32": 300e6, "bf16x6": 100e6, "bf16x3": 200e6, "fp16": 780e6, "fp16x3": 190e6, "half": 780e6}
 """The same of factors that are packed. Those of TF32, and of half precision and so of float16, are estimates: tiles of 128 by
 128 reach 300 and 600, which is the limit of the cache for both."""
+ACROSS = 0.3
+"""What is left of TF32's where a factor's numbers of one sum lie apart: the tensor cores take it along the depth alone."""
 CACHE_US = 9.1e6
 """Bytes in a microsecond that all multiprocessors read from L2: what those 300 and 600 come to."""
 NARROW = 0.2
@@ -245,6 +247,10 @@ def product_cost(plan: Product, schedule: ProductSchedule) -> float:
     depth = -(-depth // schedule.block_k) * schedule.block_k
     done = 2.0 * tiles * schedule.block_m * schedule.block_n * depth
     rate = (PACKED_US if packing else FLOPS_US)[schedule.precision if plan.precise else "half"]
+    if packing and packing.form == FORMS["tf32"]:
+        rate *= (
+            1.0 if all(along_depth(plan, bare(f)) for f in (*packing.left.factors, *packing.right.factors)) else ACROSS
+        )
     rate *= NARROW if packing is None and narrow(plan) else 1.0
     rate *= min(1.0, sqrt(schedule.block_m * schedule.block_n) / 128)
     item = item_bytes(plan, schedule)

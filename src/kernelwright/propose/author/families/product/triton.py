@@ -11,7 +11,7 @@ from kernelwright.propose.author.families.family import Family, Text, TileKernel
 from kernelwright.propose.author.families.product.pack_calls import brought_back, pack_calls
 from kernelwright.propose.author.families.product.packing import Packed, Packing, fresh
 from kernelwright.propose.author.families.product.persistent import write_persistent
-from kernelwright.propose.author.families.product.plan import Product, bare, lined_up, matched_on_gpu
+from kernelwright.propose.author.families.product.plan import Product, along_depth, bare, lined_up, matched_on_gpu
 from kernelwright.propose.author.families.product.schedule import (
     ProductSchedule,
     matrices_of,
@@ -346,7 +346,7 @@ def _turned(plan: Product, schedule: ProductSchedule, packed: bool) -> bool:
     """
     if schedule.block_n < TALL or (plan.precise and schedule.precision == "ieee"):
         return False
-    along = tuple(_along_depth(plan, bare(factor)) for factor in (plan.left, plan.right))
+    along = tuple(along_depth(plan, bare(factor)) for factor in (plan.left, plan.right))
     loose = plan.precise and schedule.precision == "tf32" and not packed and along == (True, False)
     return TALL // 2 <= schedule.block_m < TALL or loose
 
@@ -355,10 +355,6 @@ def _condition(packed: Packed) -> Expr | None:
     """Under which elements are read; None: all are, or the number in their stead is not the load's own."""
     factor = bare(packed.factors[0])
     return factor.inside if isinstance(factor, Element) else None
-
-
-def _along_depth(plan: Product, factor: Expr) -> bool:
-    return isinstance(factor, Element) and not factor.index[-1].axes.isdisjoint(plan.depth)
 
 
 PRODUCT = Family(
