@@ -55,7 +55,8 @@ class Pass:
         self.campaign, self.asked = campaign, campaign.asked
         self.target = resolve_target(self.asked.target)
         self.tasks = campaign.chosen(by_turns(tasks_of(self.asked.folder)), lambda task: task.name)
-        self.policy = QUICK if self.asked.quick else Policy(search_seconds=1.0, final_seconds=5.0)
+        policy = QUICK if self.asked.quick else Policy(search_seconds=1.0, final_seconds=5.0)
+        self.policy = policy.model_copy(update={"numerics": self.asked.numerics})
         self.crew = [Referee(self.policy) for _ in range(self.asked.workers or WORKERS.get(self.target.kind, 1))]
         self.alone: list[Listed] = []
         """Tasks for which there is no memory beside others, or with which the machine had a fault."""
@@ -65,7 +66,9 @@ class Pass:
         try:
             gbps = await asyncio.to_thread(copy_gbps, self.target.kind)
             found = provenance(await self.crew[0].environment(self.target))
-            self.campaign.begin({**found, "target": self.target.name, "size": self.asked.size, "copy_gbps": gbps})
+            how = {"target": self.target.name, "size": self.asked.size}
+            how |= {"numerics": self.asked.numerics} if self.asked.numerics != "as-is" else {}
+            self.campaign.begin({**found, **how, "copy_gbps": gbps})
             for step in self.asked.steps:
                 await self._step(step)
         finally:
@@ -182,11 +185,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="brief comparisons, no final")
     steps = "without it: all, or with --quick the first three"
     parser.add_argument("--steps", nargs="+", choices=(*STEPS, SECOND), default=None, help=steps)
+    parser.add_argument("--numerics", default="as-is", help="precision flags, as `kernelwright bench` has them")
     parser.add_argument("--tries", type=int, default=3, help="schedules besides the default")
     parser.add_argument("--workers", type=int, default=0, help="referees; four on a GPU")
     asked = parser.parse_args()
     asked.steps = asked.steps or (STEPS[:3] if asked.quick else STEPS)
-    campaign = Campaign(asked, same=("target", "size"), raw=RAW)
+    campaign = Campaign(asked, same=("target", "size", "numerics"), raw=RAW)
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("KERNELWRIGHT_DEVICE_LOCK", f"{folder}/device")
         campaign.run(lambda: Pass(campaign).measure())
