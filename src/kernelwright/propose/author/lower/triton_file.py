@@ -3,6 +3,11 @@
 Its kernels are for the task's own shapes. `ModelNew` inherits from the reference, and calls it for everything else.
 """
 
+import builtins
+import io
+import keyword
+import re
+import tokenize
 from collections.abc import Sequence
 
 from kernelwright.errors import ProposeError
@@ -17,6 +22,10 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.graph import Infinity, Ref
 from kernelwright.records.graph import Value as Literal
 from kernelwright.records.task import Task
+
+_NAME = re.compile(r"^def (\w+)\(", re.MULTILINE)
+_COMMON = frozenset({*HELPERS, *keyword.kwlist, *dir(builtins), "tl", "triton"})
+"""Names that mean the same in every kernel."""
 
 
 def write_program(task: Task, program: Program, families: Sequence[Family], schedule: Record) -> Candidate:
@@ -36,6 +45,30 @@ def write_program(task: Task, program: Program, families: Sequence[Family], sche
     return Candidate(language="triton", source=text, tunables=tuple(tunables))
 
 
+def _each_once(texts: Sequence[Text]) -> list[Text]:
+    """Kernels that are one but for names stand in the file once, and are called with other tensors."""
+    known: dict[tuple[str, ...], str] = {}
+    found = list[Text]()
+    for text in texts:
+        name = _NAME.search(text.kernel)
+        first = known.setdefault(_shape_of(text.kernel), name[1]) if name else ""
+        if name and first != name[1]:
+            text = text._replace(kernel="", launch=[re.sub(rf"\b{name[1]}\b", first, line) for line in text.launch])
+        found.append(text)
+    return found
+
+
+def _shape_of(kernel: str) -> tuple[str, ...]:
+    """The kernel's tokens, with numbers in place of the names that are its own."""
+    numbers: dict[str, str] = {}
+    tokens, after = list[str](), ""
+    for token in tokenize.generate_tokens(io.StringIO(kernel).readline):
+        own = token.type == tokenize.NAME and after != "." and token.string not in _COMMON
+        tokens.append(numbers.setdefault(token.string, f"#{len(numbers)}") if own else token.string)
+        after = token.string
+    return tuple(tokens)
+
+
 class _Module:
     """One module in the making."""
 
@@ -49,6 +82,7 @@ class _Module:
             name, prefix = (f"_kernel{number}", f"K{number}_") if many else ("_kernel", "")
             given = schedules.of(schedule, number)
             self.texts.append(schedules.family(kernel).write(kernel.plan, given, name, prefix))
+        self.texts = _each_once(self.texts)
         self.constants = {name: value for text in self.texts for name, value in text.constants.items()}
         if not program.arguments:
             raise ProposeError(f"{task.name!r} has no tensor to work on")
