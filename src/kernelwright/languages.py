@@ -282,7 +282,7 @@ def _outline(code: str) -> str:
     return "".join(kept)
 
 
-LARGEST_SOURCE = 256 << 10
+LARGEST_SOURCE = 2 << 20
 """Bytes of a source that is compiled."""
 
 

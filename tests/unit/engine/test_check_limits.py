@@ -25,7 +25,7 @@ def request_of(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("kernel.cpp", 'extern "C" void kernel(const float* x, float* y) {}\n' + "// é\n" * LARGEST_SOURCE),
+        ("kernel.cpp", 'extern "C" void kernel(const float* x, float* y) {}\n' + "// é\n" * (LARGEST_SOURCE // 5)),
         ("kernel.cpp", 'extern "C" void kernel(const float* x, float* y) {}\n' + "/" * LARGEST_SOURCE),
     ],
 )
