@@ -6,7 +6,7 @@ A language's contract and signature are those of the prompts.
 from kernelwright.knowledge.library import rules
 from kernelwright.languages import language, names_for
 from kernelwright.propose.llm.hardware import describe_hardware
-from kernelwright.propose.llm.sections import describe_host, held_against
+from kernelwright.propose.llm.sections import OF_SEVERAL, describe_host, held_against
 from kernelwright.records.base import Record
 from kernelwright.records.names import LanguageName
 from kernelwright.records.run import RunCard
@@ -37,6 +37,9 @@ class Assignment(Record):
     """The code around the kernel, as it will be called."""
     limits: TaskLimits = TaskLimits()
     """What its author allows; the referee holds all but the goal and the notes."""
+    workloads: str = ""
+    """Axes and workloads in lines, where there are several: one kernel must be right on all of them and at other sizes. The
+    shapes below are the main one's."""
     inputs: tuple[TensorSpec | Scalar, ...]
     parameters: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
@@ -71,6 +74,7 @@ def assign(card: RunCard, folder: str, trials: int, written: LanguageName | None
         description=task.source.description,
         host=task.source.host,
         limits=task.source.limits,
+        workloads=f"{OF_SEVERAL}\n{task.source.workloads.words}" if task.source.workloads else "",
         inputs=task.workload.inputs,
         parameters=task.workload.parameters,
         outputs=task.workload.outputs,

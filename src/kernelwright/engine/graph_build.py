@@ -223,7 +223,7 @@ def judged_of(found: Evaluation) -> Judged:
 
 def _median_interval(timing: Timing) -> tuple[float, float] | None:
     """The sign test's interval for the median of the candidate's samples; None: there are too few of them."""
-    samples = sorted(next(arm.samples_us for arm in timing.arms if arm.name == "candidate"))
+    samples = sorted(next((arm.samples_us for arm in timing.arms if arm.name == "candidate"), ()))
     tails = accumulate(math.comb(len(samples), k) / 2 ** len(samples) for k in range(len(samples) // 2))
     rank = sum(tail <= (1 - CONFIDENCE) / 2 for tail in tails)
     return (samples[rank - 1], samples[-rank]) if rank else None

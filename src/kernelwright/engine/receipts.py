@@ -27,7 +27,7 @@ from kernelwright.records.evaluation import Measured
 from kernelwright.records.policy import Policy
 from kernelwright.records.receipt import Claim, Receipt, ReplayComparison
 from kernelwright.records.run import Environment, Outcome
-from kernelwright.records.task import Target, Task
+from kernelwright.records.task import Target, Task, TaskSource
 from kernelwright.store.receipt_file import is_proved, read_receipt, write_receipt
 from kernelwright.store.run import RunStore
 from kernelwright.store.secret import make_secret
@@ -192,11 +192,15 @@ def localized(claim: Claim, isolation: Literal["auto", "strict"]) -> Claim:
 def _must_be_about(receipt: Receipt, file: Path) -> None:
     source = read_task(file)
     found = receipt.claim.task.source
-    if (source.source, source.domains, source.comparators) != (found.source, found.domains, found.comparators):
+    if _judged_by(source) != _judged_by(found):
         raise ReceiptError(
             f"the receipt is about another task than {str(file)!r}: the task that it brings is called {found.name!r} "
             "and has another source"
         )
+
+
+def _judged_by(source: TaskSource) -> tuple[object, ...]:
+    return source.source, source.domains, source.comparators, source.workloads
 
 
 def _verification(request: VerifyRequest, receipt: Receipt, comparison: ReplayComparison) -> Verification:

@@ -15,6 +15,7 @@ A device's measured ceilings are answers and do not count as a difference.
 import math
 from collections.abc import Sequence
 
+from kernelwright.records.across import timed
 from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Verified, is_right
 from kernelwright.records.measure import BLURRED, Accuracy, BaselineName, Ratio, Timing, Versus
 from kernelwright.records.policy import Policy
@@ -95,6 +96,8 @@ def _times(claim: Claim, now: Evaluation, comparable: bool) -> list[Finding]:
     then = claim.evaluation
     if not isinstance(then, Measured):
         return []
+    if then.workloads:
+        return _times_by_workload(claim, then, now, comparable)
     found = now.timing if isinstance(now, Measured) else None
     findings = []
     for versus in then.timing.versus:
@@ -105,6 +108,16 @@ def _times(claim: Claim, now: Evaluation, comparable: bool) -> list[Finding]:
             findings.append(Finding(what=_versus_name(versus), then=_versus_text(versus), now="not timed", holds=None))
         else:
             findings.append(_time(versus, found.against(versus.baseline), comparable, bool(samples)))
+    return findings
+
+
+def _times_by_workload(claim: Claim, then: Measured, now: Evaluation, comparable: bool) -> list[Finding]:
+    """Each workload's speedups, as of a task of its own; what they come to together follows from them."""
+    here = {row.point.name: row.evaluation for row in now.workloads}
+    findings = []
+    for row, one in timed(then.workloads):
+        found = _times(claim.model_copy(update={"evaluation": one}), here.get(row.point.name) or now, comparable)
+        findings += [each.model_copy(update={"what": f"{each.what} at {row.point.words}"}) for each in found]
     return findings
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from kernelwright.languages import language
+from kernelwright.records.across import ranked
 from kernelwright.records.answer import AnswerWord, answer_of, worth
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
@@ -21,6 +22,7 @@ from kernelwright.records.evaluation import (
     Measured,
     Verified,
     Weights,
+    WorkloadResult,
     is_right,
 )
 from kernelwright.records.feedback import Statement
@@ -35,6 +37,23 @@ from kernelwright.report.headline import headline
 from kernelwright.report.tally import counts as count_outcomes
 from kernelwright.report.tally import reasons
 from kernelwright.store.run import RunStore
+
+
+class WorkloadFigures(Record):
+    """What one workload came to, or a size that the referee drew."""
+
+    name: str
+    axes: dict[str, int]
+    weight: float
+    protected: bool
+    drawn: bool
+    outcome: str
+    """Empty where the reference itself cannot be judged there."""
+    latency_us: float | None = None
+    speedup_eager: Ratio | None = None
+    verdict: Verdict | None = None
+    speedup_compile: Ratio | None = None
+    verdict_compile: Verdict | None = None
 
 
 class Figures(Record):
@@ -58,6 +77,8 @@ class Figures(Record):
     """What else the machine did while it timed."""
     process_spread: float = 0.0
     """What processes of one program differ by there: no verdict tells less."""
+    workloads: tuple[WorkloadFigures, ...] = ()
+    """Of several, each, the protected and the worst first; the figures above are then the geometric mean by weight."""
 
 
 class BestKernel(Figures):
@@ -165,8 +186,9 @@ class ProfileSummary(CheckSummary):
 
 def figures_of(evaluation: Evaluation) -> Figures:
     """What the clock said of one evaluation."""
+    rows = tuple(_workload(row) for row in ranked(evaluation.workloads))
     if not isinstance(evaluation, Measured):
-        return Figures(answer=answer_of(evaluation))
+        return Figures(answer=answer_of(evaluation), workloads=rows)
     timing = evaluation.timing
     found = {name: timing.against(name) for name in ("eager", "compile", "freeze")}
     ratios = {name: v.speedup if v and not v.speedup.wild else None for name, v in found.items()}
@@ -183,6 +205,18 @@ def figures_of(evaluation: Evaluation) -> Figures:
         roofline=min(1.0, evaluation.roofline.fraction),
         load=timing.load,
         process_spread=timing.process_spread,
+        workloads=rows,
+    )
+
+
+def _workload(row: WorkloadResult) -> WorkloadFigures:
+    found = figures_of(row.evaluation) if row.evaluation is not None else Figures()
+    names = ("latency_us", "speedup_eager", "verdict", "speedup_compile", "verdict_compile")
+    return WorkloadFigures(
+        **row.point.model_dump(include={"name", "axes", "weight", "protected"}),
+        drawn=row.drawn,
+        outcome=row.evaluation.outcome if row.evaluation is not None else "",
+        **{name: getattr(found, name) for name in names},
     )
 
 

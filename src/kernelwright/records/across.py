@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
-from kernelwright.records.evaluation import Evaluation, Measured, WorkloadResult
+from kernelwright.records.evaluation import Compiled, Evaluation, Measured, Verified, WorkloadResult
 from kernelwright.records.measure import BaselineName, Ratio, Versus
 
 
@@ -48,6 +49,28 @@ def slower_protected(rows: Sequence[WorkloadResult], baseline: BaselineName) -> 
     """The protected workloads on which it is surely slower, the worst first."""
     found = [(row, v) for row, v in against(rows, baseline) if row.point.protected and v.verdict == "slower"]
     return sorted(found, key=lambda pair: pair[1].speedup.median)
+
+
+def ranked(rows: Sequence[WorkloadResult], baseline: BaselineName = "eager") -> list[WorkloadResult]:
+    """What was wrong first, then protected workloads, each from the smallest speedup on, and what was not timed at the end."""
+
+    def key(row: WorkloadResult) -> tuple[bool, bool, bool, float]:
+        found = row.evaluation.timing.against(baseline) if isinstance(row.evaluation, Measured) else None
+        right = row.evaluation is None or isinstance(row.evaluation, Measured | Verified | Compiled)
+        return right, found is None, not row.point.protected, found.speedup.median if found else 0.0
+
+    return sorted(rows, key=key)
+
+
+def crossings(rows: Sequence[WorkloadResult], baseline: BaselineName) -> tuple[str, list[tuple[int, int]]]:
+    """The one axis that differs between workloads, and the sizes between which the speedup crosses one; none of several."""
+    found = against(rows, baseline)
+    names = {name for row, _ in found for name in row.point.axes}
+    varied = [name for name in names if len({row.point.axes.get(name) for row, _ in found}) > 1]
+    if len(varied) != 1:
+        return "", []
+    sizes = sorted((row.point.axes[varied[0]], versus.speedup.median > 1) for row, versus in found)
+    return varied[0], [(low, high) for (low, before), (high, after) in pairwise(sizes) if before != after]
 
 
 def place(evaluation: Evaluation) -> str:

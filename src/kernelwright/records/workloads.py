@@ -92,6 +92,16 @@ class WorkloadSet(Record):
         return max(self.points, key=lambda point: point.weight)
 
     @property
+    def words(self) -> str:
+        """All of it in lines, for whoever writes a kernel."""
+        axes = "; ".join(f"{axis.name}: {axis.words}" for axis in self.axes)
+        lines = [f"axes    {axes}", *(f"where   {constraint}" for constraint in self.constraints)]
+        for point in self.points:
+            weight = f"weight {point.weight:g}" if point.weight else "for correctness alone"
+            lines.append(f"at      {point.words}: {weight}{', protected: never slower' if point.protected else ''}")
+        return "\n".join(lines)
+
+    @property
     def varying(self) -> tuple[Axis, ...]:
         """The axes that workloads give values."""
         return tuple(axis for axis in self.axes if axis.varies)

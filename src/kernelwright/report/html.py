@@ -32,6 +32,7 @@ from kernelwright.report.charts.evaluation import errors, roofline, ruler, sampl
 from kernelwright.report.charts.run import Share, progress, shares
 from kernelwright.report.charts.svg import HALF, NARROW, WIDE
 from kernelwright.report.charts.walk import walked, ways
+from kernelwright.report.charts.workloads import describe_workloads, table, workloads
 from kernelwright.report.dialogues import is_drill
 from kernelwright.report.headline import Headline, headline, left_out
 from kernelwright.report.selection import MESSAGE_LIMIT, chosen
@@ -187,10 +188,14 @@ def figures(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None)
     if (found := text.measured) is not None:
         versus = found.timing.versus
         charts |= {f"speedup-{v.baseline}": ruler(v, versus, HALF) for v in versus}
-        charts["samples"] = samples(found.timing, HALF)
+        if found.workloads:
+            charts["workloads"] = workloads(found.workloads, WIDE)
+        else:
+            charts["samples"] = samples(found.timing, HALF)
         charts["roofline"] = roofline(found.roofline, found.timing.latency_us, HALF)
         charts["errors"] = errors(found.accuracy, WIDE)
-    return {f"{name}.svg": alone(chart) for name, chart in charts.items()}
+    drawn = {f"{name}.svg": alone(chart) for name, chart in charts.items()}
+    return drawn | ({"workloads.csv": table(found.workloads)} if found is not None and found.workloads else {})
 
 
 def alone(chart: Markup) -> str:
@@ -306,6 +311,8 @@ def templates() -> Environment:
         roofline=roofline,
         ruler=ruler,
         samples=samples,
+        workloads=workloads,
+        describe_workloads=describe_workloads,
         shares=shares,
         meaning=words.OUTCOME_MEANING,
         baseline=FULL_NAME,

@@ -26,6 +26,7 @@ from kernelwright.interfaces.cli.words import (
     verdict_line,
     weights_line,
     work_line,
+    workload_lines,
 )
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def _show(summary: "api.CheckSummary") -> None:
         weights_line(summary),
         state_line(summary),
         *figure_lines(summary),
+        *map(escape, workload_lines(summary)),
     ):
         if line:
             OUTPUT.print(line)

@@ -64,6 +64,26 @@ def state_line(summary: "CheckSummary") -> str:
     return f"state             not compared: {', '.join(summary.ignored)}" if summary.ignored else ""
 
 
+def workload_lines(figures: "Figures") -> list[str]:
+    """A line for each workload, the protected and the worst first, and one for the sizes that were drawn."""
+    from kernelwright.records.answer import compared
+
+    lines = (
+        ["workloads         above is their geometric mean by weight"] if figures.verdict and figures.workloads else []
+    )
+    drawn = [row for row in figures.workloads if row.drawn]
+    for row in figures.workloads:
+        words = ", ".join(f"{name}={size}" for name, size in row.axes.items()) or row.name
+        if not row.drawn:
+            kind = ", protected" if row.protected else ""
+            told = compared(row.speedup_eager, row.verdict) if row.verdict else row.outcome
+            lines.append(f"workload          {words} (weight {row.weight:g}{kind}): {told}")
+    if drawn:
+        judged = sum(row.outcome in ("measured", "verified") for row in drawn)
+        lines.append(f"drawn sizes       right at {judged} of {sum(1 for row in drawn if row.outcome)} beside them")
+    return lines
+
+
 def figure_lines(figures: "Figures") -> list[str]:
     """Latency and both comparisons, a line each; nothing for a kernel that was not timed."""
     from kernelwright.records.answer import compared, of_reachable

@@ -73,6 +73,13 @@ class HostWords(Record):
     code: str = ""
 
 
+OF_SEVERAL = (
+    "The shapes above are those of one workload. One kernel must be right on all of these, and at sizes between and beyond "
+    "that nobody is told; it is timed by weight, and the geometric mean counts. Take sizes from the tensors; a source that is "
+    "no module has each axis as a macro, AXIS_ and its name in capitals, and must not name a size otherwise:"
+)
+
+
 def describe_task(task: Task) -> TaskWords:
     """The task's own words."""
     return TaskWords(name=task.name, description=task.source.description, workload=_workload(task))
@@ -96,6 +103,8 @@ def _workload(task: Task) -> str:
     for position, output in enumerate(load.outputs):
         lines.append(f"output {_tensor(output)}; {_comparator(task.comparator(position))}")
     lines.append(f"compulsory traffic: {load.compulsory_bytes} bytes; arithmetic: {task.graph.flops} operations")
+    if task.source.workloads is not None:
+        lines += ["", OF_SEVERAL, task.source.workloads.words]
     return "\n".join(lines)
 
 
