@@ -8,6 +8,7 @@ the module.
 
 from collections.abc import Mapping
 from functools import cached_property
+from math import prod
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, model_validator
@@ -88,8 +89,8 @@ class WorkloadSet(Record):
 
     @cached_property
     def main(self) -> WorkloadPoint:
-        """The first of the heaviest: what proposers are shown first, and what may not be trivial."""
-        return max(self.points, key=lambda point: point.weight)
+        """The largest of the heaviest: what proposers are shown first, and what may not be trivial."""
+        return max(self.points, key=lambda point: (point.weight, prod(point.axes.values())))
 
     @property
     def words(self) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from kernelwright.errors import TaskError
 from kernelwright.records.task import TaskSource
+from kernelwright.tasks.definition import read_definition
 from kernelwright.tasks.files import split_size
 from kernelwright.tasks.kernelbench import read_kernelbench
 from kernelwright.tasks.serial import SUFFIXES, read_serial
@@ -14,6 +15,7 @@ READERS: dict[str, Callable[[Path], TaskSource]] = {
     ".py": read_kernelbench,
     ".toml": read_text_task,
     ".md": read_text_task,
+    ".json": read_definition,
     **dict.fromkeys(SUFFIXES, read_serial),
 }
 

@@ -7,10 +7,10 @@
     def get_inputs(batch, hidden):
         return [torch.randn(batch, hidden)]
 
-Both are literals at module level. `get_inputs` and `get_init_inputs` are called with the axes that they name; where neither
-names any, the axes are set as globals of the module instead, as benchmarks do that keep `SHAPES` in a `shapes.py` beside
-their `reference.py`. A task at one workload is the same text with a few lines more at its end: it stays complete in itself,
-and whoever takes it need not know of workloads. Nothing is run.
+All are literals at module level, and so is `CONSTRAINTS = ["hidden % heads == 0"]`. `get_inputs` and `get_init_inputs` are
+called with the axes that they name; where neither names any, the axes are set as globals of the module instead, as benchmarks
+do that keep `SHAPES` in a `shapes.py` beside their `reference.py`. A task at one workload is the same text with a few lines
+more at its end: it stays complete in itself, and whoever takes it need not know of workloads. Nothing is run.
 """
 
 import ast
@@ -26,8 +26,8 @@ from kernelwright.records.task import TaskSource
 from kernelwright.records.workloads import Axis, Part, WorkloadPoint, WorkloadSet
 from kernelwright.tasks.files import last_assigned, read_text
 
-OPTIONS = ("name", "weight", "protected")
-"""Of a workload, beside its axes."""
+OPTIONS = ("name", "weight", "protected", "fixed")
+"""Of a workload, beside its axes. `fixed`: its inputs are stored, so that no other sizes are drawn from it."""
 _MAKERS = ("get_inputs", "get_init_inputs")
 _HOW = (
     'AXES is a literal dict such as {"batch": (1, 64), "hidden": (64, 8192, 64), "heads": 8, "width": "hidden // heads"}, '
@@ -46,8 +46,9 @@ def declared_workloads(tree: ast.Module, path: Path) -> WorkloadSet | None:
         return None
     try:
         points = _literal(listed)
-        axes = last_assigned(tree, "AXES")
-        return made(points, _literal(axes) if axes is not None else None, _sets(tree))
+        axes, ties = (last_assigned(tree, name) for name in ("AXES", "CONSTRAINTS"))
+        found = made(points, _literal(axes) if axes is not None else None, _sets(tree))
+        return _tied(found, _literal(ties)) if ties is not None else found
     except (ValueError, TypeError) as error:
         why = first_fault(error)[1] if isinstance(error, ValidationError) else str(error)
         raise TaskError(f"task {str(path)!r}, line {listed.lineno}: {why}. {_HOW}") from None
@@ -73,6 +74,19 @@ def made(points: JsonValue, axes: JsonValue, sets: str) -> WorkloadSet:
     for point in listed:
         workloads.sizes(point.axes)
     return workloads
+
+
+def _tied(found: WorkloadSet, ties: JsonValue) -> WorkloadSet:
+    """The same with constraints, which every workload keeps.
+
+    Raises:
+        ValueError: one does not.
+    """
+    tied = WorkloadSet.model_validate({**found.model_dump(), "constraints": ties})
+    for point in tied.points:
+        if not tied.allows(point.axes):
+            raise ValueError(f"the workload {point.words} is against CONSTRAINTS")
+    return tied
 
 
 def _open_axes(rows: list[dict[str, JsonValue]]) -> dict[str, Axis]:

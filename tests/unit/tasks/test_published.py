@@ -156,12 +156,12 @@ def flashinfer(folder, solution):
 BY = {"type": "scalar", "value": 2.0}
 
 
-def test_flashinfer_bench_gives_a_task_at_its_largest_workload_and_a_module(tmp_path):
+def test_flashinfer_bench_gives_a_task_with_its_workloads_and_a_module(tmp_path):
     (one,) = flashinfer(tmp_path, SOLUTION)
     assert (one.name, one.claimed, one.missing) == ("mine", 1.5, "")
-    assert "torch.randn([32, 64])" in one.reference
-    assert "        2.0,\n" in one.reference
-    assert parse_kernelbench(one.reference, "scale", tmp_path).name == "scale"
+    found = parse_kernelbench(one.reference, "scale", tmp_path).workloads
+    assert [point.axes for point in found.points] == [{"rows": 4}, {"rows": 32}] and found.main.axes == {"rows": 32}
+    assert all(point.values == {"given": {"by": 2.0}} for point in found.points)
     ast.parse(one.kernel)
 
 
@@ -171,7 +171,8 @@ def test_both_texts_of_flashinfer_bench_compute_the_same(tmp_path):
     task, kernel = {}, {}
     exec(one.reference, task)
     exec(one.kernel, kernel)
-    given = task["get_inputs"]()
+    given = task["get_inputs"](rows=32, width=64, given={"by": 2.0})
+    assert given[0].shape == (32, 64) and given[2] == 2.0
     assert torch.equal(task["Model"]()(*given), kernel["ModelNew"]()(*given))
 
 

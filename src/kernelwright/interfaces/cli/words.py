@@ -68,9 +68,9 @@ def workload_lines(figures: "Figures") -> list[str]:
     """A line for each workload, the protected and the worst first, and one for the sizes that were drawn."""
     from kernelwright.records.answer import compared
 
-    lines = (
-        ["workloads         above is their geometric mean by weight"] if figures.verdict and figures.workloads else []
-    )
+    slower = any(row.protected and row.verdict == "slower" for row in figures.workloads)
+    whole = "the slowest protected one" if slower else "their geometric mean by weight"
+    lines = [f"workloads         above is {whole}"] if figures.verdict and figures.workloads else []
     drawn = [row for row in figures.workloads if row.drawn]
     for row in figures.workloads:
         words = ", ".join(f"{name}={size}" for name, size in row.axes.items()) or row.name

@@ -1,74 +1,29 @@
 """FlashInfer-Bench's data sets: definitions, workloads, solutions and traces as JSON (docs.flashinfer.ai, its schema pages).
 
-A definition becomes a task at the largest of its workloads, a solution a kernel: a module that writes the solution's files
-to a folder of its own and calls the entry point, with outputs where the solution wants them given. What a trace says of the
-speedup is the claim. Left out, each with the reason: workloads whose inputs lie in files, and bindings other than torch's.
+A definition becomes a task with its workloads (`tasks/definition.py`), a solution a kernel: a module that writes the
+solution's files to a folder of its own and calls the entry point, with outputs where the solution wants them given. What a
+trace says of the speedup is the claim. Left out, each with the reason: what cannot be represented, and bindings other than
+torch's.
 """
 
 import json
 from collections.abc import Iterator
-from math import prod
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kernelwright.records.published import PublishedKernel
+from kernelwright.tasks.definition import Definition, Workload, json_lines, task_text, workloads_in
 from kernelwright.tasks.files import read_within
 from kernelwright.tasks.published.forms import parse_speedup
 
-DTYPES = {
-    "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2",
-    "int64", "int32", "int16", "int8", "uint8", "bool",
-}  # fmt: skip
-WHOLE_NUMBERS = 16
-"""Integers are drawn below this, since nothing says what they mean."""
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class _Json(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-Model = TypeVar("Model", bound=_Json)
-
-
-class Axis(_Json):
-    """A size: a constant, or one that each workload gives."""
-
-    type: str
-    value: int | None = None
-
-
-class TensorText(_Json):
-    """An input or output; a shape of None is a number's."""
-
-    shape: tuple[str, ...] | None
-    dtype: str
-
-
-class Definition(_Json):
-    """What is to be computed; `reference` defines `run`."""
-
-    name: str
-    axes: dict[str, Axis]
-    inputs: dict[str, TensorText]
-    outputs: dict[str, TensorText]
-    reference: str
-
-
-class WorkloadInput(_Json):
-    """How one input comes to be."""
-
-    type: Literal["random", "scalar", "safetensors"] | str
-    value: bool | int | float | None = None
-
-
-class Workload(_Json):
-    """The sizes that vary, and where inputs come from."""
-
-    axes: dict[str, int] = {}
-    inputs: dict[str, WorkloadInput] = {}
 
 
 class Spec(_Json):
@@ -105,28 +60,29 @@ def is_data_set(path: Path) -> bool:
 def read_solutions(path: Path, tasks: Path | None) -> list[PublishedKernel]:
     """Every solution, in the order of their files."""
     definitions = {d.name: d for d in _all(path / "definitions", Definition)}
-    workloads = _workloads(path)
     claims = _claims(path / "traces")
+    files = [*sorted((path / "workloads").rglob("*.jsonl")), *sorted((path / "traces").rglob("*.jsonl"))]
     found = []
     for solution in _all(path / "solutions", Solution):
         definition = definitions.get(solution.definition)
-        offered = workloads.get(solution.definition, [Workload()])
-        found.append(_published(solution, definition, offered, claims.get(solution.name)))
+        offered = workloads_in(files, path, solution.definition) or [Workload()]
+        found.append(_published(solution, definition, (offered, path), claims.get(solution.name)))
     return found
 
 
 def _published(
-    solution: Solution, definition: Definition | None, offered: list[Workload], claimed: float | None
+    solution: Solution, definition: Definition | None, offered: tuple[list[Workload], Path], claimed: float | None
 ) -> PublishedKernel:
     missing, reference, kernel = "", "", ""
     if definition is None:
         missing = f"there is no definition {solution.definition!r}"
     else:
-        usable = [w for w in offered if not _unusable(definition, w)]
-        missing = _unbuildable(solution) or ("" if usable else _unusable(definition, offered[0]))
+        missing = _unbuildable(solution)
         if not missing:
-            largest = max(usable, key=lambda w: sum(prod(_shape(definition, w, t)) for t in definition.inputs.values()))
-            reference, kernel = task_text(definition, largest), kernel_text(definition, solution, largest)
+            try:
+                reference, kernel = task_text(definition, *offered), kernel_text(definition, solution)
+            except ValueError as error:
+                missing = str(error)
     return PublishedKernel(
         name=solution.name,
         origin=f"solution {solution.name} of {solution.definition}",
@@ -135,20 +91,6 @@ def _published(
         claimed=claimed,
         missing=missing,
     )
-
-
-def _unusable(definition: Definition, workload: Workload) -> str:
-    """Why a workload cannot be drawn; empty where it can."""
-    for name, axis in definition.axes.items():
-        if axis.value is None and name not in workload.axes:
-            return f"no workload gives the size {name}"
-    for name, tensor in definition.inputs.items():
-        given = workload.inputs.get(name, WorkloadInput(type="random"))
-        if given.type not in ("random", "scalar"):
-            return f"its input {name} lies in a file of the data set"
-        if tensor.dtype not in DTYPES:
-            return f"its input {name} is {tensor.dtype}"
-    return ""
 
 
 def _unbuildable(solution: Solution) -> str:
@@ -161,62 +103,6 @@ def _unbuildable(solution: Solution) -> str:
     return f"it is bound to Python by {binding}, and only torch's binding is known"
 
 
-def _shape(definition: Definition, workload: Workload, tensor: TensorText) -> tuple[int, ...]:
-    sizes = {name: axis.value for name, axis in definition.axes.items() if axis.value is not None} | workload.axes
-    return tuple(int(axis) if axis.isdigit() else sizes.get(axis, 1) for axis in tensor.shape or ())
-
-
-_TASK = '''"""{name}"""
-
-import torch
-
-{reference}
-
-
-class Model(torch.nn.Module):
-    """Calls the reference; a dict of results becomes a tuple in the order of the definition."""
-
-    def forward(self, {arguments}):
-        found = run({arguments})
-        found = tuple(found[name] for name in {outputs}) if isinstance(found, dict) else found
-        return found[0] if isinstance(found, (tuple, list)) and len(found) == 1 else found
-
-
-def get_inputs():
-    return [
-{drawn}
-    ]
-
-
-def get_init_inputs():
-    return []
-'''
-
-
-def task_text(definition: Definition, workload: Workload) -> str:
-    """A task file in KernelBench's form."""
-    drawn = [_drawn(definition, workload, name) for name in definition.inputs]
-    return _TASK.format(
-        name=definition.name.replace('"', "'"),
-        reference=definition.reference.strip(),
-        arguments=", ".join(definition.inputs),
-        outputs=json.dumps(list(definition.outputs)),
-        drawn="\n".join(f"        {line}," for line in drawn),
-    )
-
-
-def _drawn(definition: Definition, workload: Workload, name: str) -> str:
-    tensor, given = definition.inputs[name], workload.inputs.get(name)
-    if tensor.shape is None:
-        return repr(given.value if given and given.value is not None else 1.0)
-    shape, dtype = list(_shape(definition, workload, tensor)), f"torch.{tensor.dtype}"
-    if tensor.dtype == "bool":
-        return f"torch.rand({shape}) < 0.5"
-    if tensor.dtype.startswith(("int", "uint")):
-        return f"torch.randint({WHOLE_NUMBERS}, {shape}, dtype={dtype})"
-    return f"torch.randn({shape}).to({dtype})"
-
-
 _KERNEL = """import importlib
 import sys
 import tempfile
@@ -226,7 +112,8 @@ import torch
 
 SOURCES = {sources}
 FILE, FUNCTION = {file!r}, {function!r}
-OUTPUTS = {outputs}
+INPUTS, OUTPUTS = {inputs}, {outputs}  # axes of every input; axes and dtype of every output
+AXES, EXPRESSIONS = {axes}, {expressions}
 GIVEN = {given!r}
 
 
@@ -241,6 +128,16 @@ def _entry():
 RUN = _entry()
 
 
+def _sizes(inputs):
+    sizes = dict(AXES)
+    for names, given in zip(INPUTS, inputs):
+        if isinstance(given, torch.Tensor):
+            sizes.update((name, size) for name, size in zip(names or (), given.shape) if not name.isdigit())
+    for name, expression in EXPRESSIONS.items():
+        sizes[name] = int(eval(expression, {{}}, sizes))
+    return sizes
+
+
 class ModelNew(torch.nn.Module):
     def forward(self, *inputs):
         if not GIVEN:
@@ -248,7 +145,10 @@ class ModelNew(torch.nn.Module):
             found = tuple(found.values()) if isinstance(found, dict) else found
             return found[0] if isinstance(found, (tuple, list)) and len(found) == 1 else found
         device = next(each.device for each in inputs if isinstance(each, torch.Tensor))
-        outputs = [torch.empty(shape, dtype=getattr(torch, dtype), device=device) for shape, dtype in OUTPUTS]
+        sizes = _sizes(inputs)
+        shapes = [[int(axis) if axis.isdigit() else sizes[axis] for axis in names or ()] for names, _ in OUTPUTS]
+        dtypes = [getattr(torch, dtype) for _, dtype in OUTPUTS]
+        outputs = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in zip(shapes, dtypes)]
         RUN(*inputs, *outputs)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 """
@@ -260,15 +160,17 @@ _COMPILED = """    from torch.utils.cpp_extension import load
     return getattr(load("solution", files), FUNCTION)"""
 
 
-def kernel_text(definition: Definition, solution: Solution, workload: Workload) -> str:
-    """A module with `ModelNew` that calls the solution."""
+def kernel_text(definition: Definition, solution: Solution) -> str:
+    """A module with `ModelNew` that calls the solution, at whatever sizes its inputs have."""
     file, _, function = solution.spec.entry_point.partition("::")
-    outputs = [(_shape(definition, workload, tensor), tensor.dtype) for tensor in definition.outputs.values()]
     return _KERNEL.format(
         sources=json.dumps({source.path: source.content for source in solution.sources}, indent=1),
         file=file,
         function=function,
-        outputs=repr(outputs),
+        inputs=repr([tensor.shape for tensor in definition.inputs.values()]),
+        outputs=repr([(tensor.shape, tensor.dtype) for tensor in definition.outputs.values()]),
+        axes=repr({name: axis.value for name, axis in definition.axes.items() if axis.type == "const"}),
+        expressions=repr({name: axis.expression for name, axis in definition.axes.items() if axis.type == "expr"}),
         given=solution.spec.destination_passing_style,
         loading=_IMPORTED if file.endswith(".py") else _COMPILED,
     )
@@ -283,35 +185,13 @@ def _all(folder: Path, kind: type[Model]) -> Iterator[Model]:
             continue
 
 
-def _workloads(path: Path) -> dict[str, list[Workload]]:
-    found: dict[str, list[Workload]] = {}
-    for line in [*_lines(path / "workloads"), *_lines(path / "traces")]:
-        try:
-            workload = Workload.model_validate(line.get("workload"))
-        except ValidationError:
-            continue
-        found.setdefault(str(line.get("definition")), []).append(workload)
-    return found
-
-
 def _claims(folder: Path) -> dict[str, float]:
     """The median of the speedups that traces tell, by solution."""
     found: dict[str, list[float]] = {}
-    for trace in _lines(folder):
+    for trace in json_lines(sorted(folder.rglob("*.jsonl")) if folder.is_dir() else [], folder):
         evaluation = trace.get("evaluation")
         performance = evaluation.get("performance") if isinstance(evaluation, dict) else None
         claim = parse_speedup(performance.get("speedup_factor")) if isinstance(performance, dict) else None
         if claim:
             found.setdefault(str(trace.get("solution")), []).append(claim)
     return {name: median(values) for name, values in found.items()}
-
-
-def _lines(folder: Path) -> Iterator[dict[str, object]]:
-    for file in sorted(folder.rglob("*.jsonl")) if folder.is_dir() else ():
-        for line in read_within(folder, file, "data set").splitlines():
-            try:
-                table = json.loads(line) if line.strip() else None
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(table, dict):
-                yield table
