@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 from kernelwright.engine.events import Phase
@@ -21,8 +22,10 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Compiled, Measured, Verified
 from kernelwright.records.receipt import Claim
 from kernelwright.records.task import Target, Task, TaskSource
+from kernelwright.store.files import write_whole
 from kernelwright.tasks.files import read_text
 from kernelwright.tasks.kernel_file import made, read_kernel, surely_lacks
+from kernelwright.tasks.published.traces import Emitted, trace_files
 from kernelwright.tasks.table import read_task
 
 
@@ -49,6 +52,12 @@ async def _check(request: CheckRequest, suppliers: Suppliers) -> CheckSummary:
                 evaluation=evaluation,
             )
             issue(claim, request.receipt)
+        if request.emit is not None:
+            created = datetime.now(UTC).isoformat(timespec="seconds")
+            told = Emitted(task, request.task, candidate, request.kernel.stem, environment, evaluation, created)
+            for path, text in trace_files(request.emit, told).items():
+                (request.emit_into / path).parent.mkdir(parents=True, exist_ok=True)
+                write_whole(request.emit_into / path, text)
         return check_of(task, environment, candidate, evaluation)
 
 

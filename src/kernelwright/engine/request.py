@@ -10,6 +10,7 @@ from kernelwright.errors import KernelwrightError
 from kernelwright.execution.executor import Place
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.task import TaskSource
+from kernelwright.tasks.published.traces import Form
 
 INTERRUPTED = 130
 NOTHING_RIGHT = 1
@@ -52,6 +53,10 @@ class CheckRequest(ProfileRequest):
     effort: Effort = "final"
     receipt: Path | None = None
     """Where the verdict's receipt is written."""
+    emit: Form | None = None
+    """The format of another benchmark in which the verdict is written, too."""
+    emit_into: Path = Path("traces")
+    """The folder for that."""
 
 
 @dataclass(frozen=True)

@@ -62,15 +62,12 @@ class OverWorkloads:
         """See `Evaluator.examine`: the main workload is looked at closely, the others are admitted."""
         if source.workloads is None:
             return await self._inner.examine(source, target)
-        parts, checks = [], list[Checked]()
-        for part in parts_of(source):
-            found = await self._inner.examine(part, target)
-            assert found.task is not None
-            parts.append(found.task)
-            assert part.part is not None
-            words = part.part.point.words
-            checks += found.checks if part.part.main else [Checked(name="workload", status="passed", figure=words)]
-        return Fitness(checks=tuple(checks), task=whole(source, parts))
+        main, *others = parts_of(source)
+        found = await self._inner.examine(main, target)
+        assert found.task is not None
+        admitted = await _few_at_once(target, [self._inner.admit(other, target) for other in others])
+        checks = [Checked(name="workload", status="passed", figure=_point(part).words) for part in admitted]
+        return Fitness(checks=(*found.checks, *checks), task=whole(source, [found.task, *admitted]))
 
     async def evaluate(self, task: Task, candidate: Candidate, effort: Effort = "search") -> Evaluation:
         """See `Evaluator.evaluate`: over all workloads, and at sizes that are drawn."""

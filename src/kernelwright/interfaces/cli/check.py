@@ -59,6 +59,12 @@ StateKind = Annotated[
 ]
 
 
+Emit = Annotated[
+    Literal["flashinfer-trace", "sol"] | None,
+    typer.Option(help="Write the verdict as traces of another benchmark too: FlashInfer-Bench or SOL-ExecBench."),
+]
+
+
 def check(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
     task: TaskFile,
@@ -75,6 +81,8 @@ def check(  # noqa: PLR0913  a flag is a parameter
     state: StateKind = "compare",
     quick: Quick = False,
     receipt: Annotated[Path | None, typer.Option(help="Write the verdict's receipt to this file.")] = None,
+    emit: Emit = None,
+    emit_into: Annotated[Path, typer.Option(help="The folder for what --emit writes.")] = Path("traces"),
     json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> None:
     """Judge a kernel: is it right, and how fast is it?
@@ -101,6 +109,8 @@ def check(  # noqa: PLR0913  a flag is a parameter
         ),
         effort="search" if quick else "final",
         receipt=receipt,
+        emit=emit,
+        emit_into=emit_into,
         place=api.Place(execution, ray_address),
     )
     if receipt is not None:
