@@ -92,6 +92,20 @@ def tensors(result: object) -> tuple[torch.Tensor, ...]:
     return tuple(value if isinstance(value, torch.Tensor) else _number(value) for _, value in parts(result)[0])
 
 
+def tells_sizes(tree: JsonValue) -> bool:
+    """Whether a result holds numbers that no tensor gave: they may be sizes of the call that it came from."""
+    match tree:
+        case {"value": bool() | str() | None, **rest} if not rest:
+            return False
+        case {"value": _}:
+            return True
+        case dict():
+            return any(map(tells_sizes, tree.values()))
+        case list():
+            return any(map(tells_sizes, tree))
+    return False
+
+
 def _number(value: object) -> torch.Tensor:
     """A number that came out of a tensor is no more precise than that was."""
     return torch.tensor(value, dtype=torch.float32 if isinstance(value, float | torch.SymFloat) else None)

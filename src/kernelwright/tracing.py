@@ -26,25 +26,32 @@ Called = Callable[[Sequence[object]], object]
 
 
 def traced(
-    model: torch.nn.Module, args: Sequence[object], kwargs: Mapping[str, object], called: Called | None = None
+    model: torch.nn.Module,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    called: Called | None = None,
+    *,
+    symbolic: bool = False,
 ) -> torch.export.ExportedProgram:
-    """Export a module for a call; with `called`, for the leaves of one.
+    """Export a module for a call; with `called`, for the leaves of one; `symbolic`: with every size free that can be.
 
     Raises:
         Exception: whatever torch.export says of data-dependent control flow and the like, and whatever the module raises.
     """
+    sizes = tuple(map(_free, args)) if symbolic else None
+    shapes = (sizes,) if symbolic and called is not None else sizes  # leaves are one parameter, that takes all
     with _flattened(model, called), _quiet(), _plain_operations():
         try:
             with torch.no_grad():
-                exported = torch.export.export(model, tuple(args), dict(kwargs), strict=False)
+                exported = torch.export.export(model, tuple(args), dict(kwargs), dynamic_shapes=shapes, strict=False)
             if _asks_for_gradients(exported):  # a gradient within forward: its region cannot be taken apart otherwise
                 with torch.enable_grad():
-                    exported = torch.export.export(model, tuple(args), dict(kwargs), strict=False)
+                    exported = torch.export.export(model, tuple(args), dict(kwargs), dynamic_shapes=shapes, strict=False)
         except RuntimeError as error:
-            if LOST not in str(error) or kwargs:
+            if LOST not in str(error) or kwargs or symbolic:
                 raise
             return _below_gradients(model, args)
-        lost = not kwargs and any(map(_is_of_the_trace, exported.constants.values()))
+        lost = not (kwargs or symbolic) and any(map(_is_of_the_trace, exported.constants.values()))
         return _below_gradients(model, args) if lost else exported
 
 
@@ -81,6 +88,12 @@ def _give_own_names(below: torch.fx.GraphModule, model: torch.nn.Module) -> None
         node.target = own[id(tensor)]
     below.delete_all_unused_submodules()
     below.recompile()
+
+
+def _free(value: object) -> dict[int, object] | None:
+    """Of a tensor, what leaves its sizes to the export; numbers are constants."""
+    auto = torch.export.Dim.AUTO
+    return dict.fromkeys(range(value.dim()), auto) if isinstance(value, torch.Tensor) else None
 
 
 def _asks_for_gradients(exported: torch.export.ExportedProgram) -> bool:

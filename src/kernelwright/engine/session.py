@@ -181,7 +181,8 @@ def _write_kernel(
     # At the end, since what stands before our part of the file is the kernel as it was judged.
     untimed = f"\n# For {task.target.name}: {BRIEF[answer]}.\n" if answer in BRIEF else ""
     try:
-        return write_whole(store.folder / KERNEL, suppliers.wrap(task, candidate) + untimed, follow=False), None
+        text = suppliers.wrap(task, candidate, suppliers.other_sizes(task, best))
+        return write_whole(store.folder / KERNEL, text + untimed, follow=False), None
     except ProposeError as error:
         file = write_whole(store.folder / f"kernel{candidate.suffix}", chosen(candidate), follow=False)
         suppliers.listener(Warned(text=f"no drop-in is written: {error}; the kernel is in {file}"))

@@ -23,10 +23,12 @@ from kernelwright.export import model_new
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.replay import Replay, recorded_in
 from kernelwright.models.table import ChatModel, make_model
+from kernelwright.propose.author.author import Author
 from kernelwright.propose.proposer import Proposer
 from kernelwright.propose.table import make_proposer
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.candidate import Candidate
+from kernelwright.records.free_sizes import OtherSizes
 from kernelwright.records.policy import Policy
 from kernelwright.records.run import Check, Message, Outcome, RunCard
 from kernelwright.records.task import Task
@@ -72,8 +74,10 @@ class Suppliers:
     model: Callable[[ModelConfig], ChatModel] = _model
     predictor: Callable[[PredictorConfig, str], Predictor] = _predictor
     """It stands in for the reward of that name."""
-    wrap: Callable[[Task, Candidate], str] = model_new.wrap
+    wrap: Callable[[Task, Candidate, OtherSizes | None], str] = model_new.wrap
     """A candidate as a drop-in `ModelNew` module."""
+    other_sizes: Callable[[Task, Attempt], OtherSizes | None] = Author().other_sizes
+    """An attempt's kernel for other sizes than those that it was judged at, where its author can tell."""
     render: Callable[[RunCard, Sequence[Attempt], Outcome | None, Iterable[Message], Files], str] = html.render
     """The report's page."""
     present: Callable[[RunCard, Sequence[Attempt], Outcome | None, Iterable[Message]], Shown] = terminal.render

@@ -11,34 +11,51 @@ from contextlib import suppress
 from typing import Any
 
 from kernelwright.errors import ProposeError
+from kernelwright.export.other_sizes import AT, declared, in_cpp, in_triton, room, shapes_at
 from kernelwright.export.reference import GUARD_IMPORTS, Reference, drop_in, guarded, merged_imports, part, reference
 from kernelwright.languages import language
 from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate, Define
+from kernelwright.records.free_sizes import OtherSizes
 from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
-from kernelwright.records.tensor import TensorSpec
 
 IMPORTS = (
-    "import ctypes", "import hashlib", "import math", "import os", "import shutil", "import subprocess",
+    "import ctypes", "import hashlib", "import os", "import shutil", "import subprocess",
     "import tempfile", "from pathlib import Path", *GUARD_IMPORTS,
 )  # fmt: skip
-CONSTANTS = ("NAME", "ENTRY", "FLAGS", "TAKES", "GIVES", "FREE", "WORKSPACE_BYTES", "SOURCE")
+CONSTANTS = ("NAME", "ENTRY", "FLAGS", "TAKES", "GIVES", "HELD", "AXES", "WORKSPACE_BYTES", "SOURCE", "OTHER_SIZES")
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-fopenmp", "-shared", "-fPIC")
 ADDED = "# ---- The kernel as it was judged ends here. What follows guards it. ----"
 TRITON_UNLIKE = '''\
 def _unlike(tensors):
     """Why the kernels are not for such tensors; empty where they are."""
-    return "" if _fits(*tensors) else "tensors of other shapes or dtypes, or not on a GPU"
+    if _shapes(tensors) == _MADE_FOR:
+        return "" if _fits(*tensors) else NO_TENSORS
+    here = INTERPRETED or tensors[0].device.type == "cuda"
+    alike = all([t.device == tensors[0].device and t.dtype == dtype for t, dtype in zip(tensors, TAKES)])
+    return _unsized(tensors) if here and alike else NO_TENSORS
+
+
+def _runner(tensors):
+    """What runs the kernels on tensors that fit, and on others of the same shapes."""
+    sizes = _sizes(tensors)
+    if _shapes(tensors) == _MADE_FOR:
+        return lambda tensors: _run(*tensors)
+    return lambda tensors: {run}
+
+
+NO_TENSORS = "tensors of other shapes or dtypes, or not on a GPU"
 '''
-_FREE = re.compile(r"^// free (ROWS|NUMEL): ([\d, ]*) -> ([\d, ]+)$", re.MULTILINE)
-_COUNTS = {"shape", "size", "numel", "len", "ndim", "dim", "stride"}
-"""How a reference would ask for a number of rows: its trace has the answer in it, and is for that number alone."""
-_OWN = re.compile(r"self(\.\w+)+")
 
 
-def wrap(task: Task, candidate: Candidate) -> str:
+def wrap(task: Task, candidate: Candidate, other: OtherSizes | None = None) -> str:
     """The file's text.
+
+    Args:
+        task: what it was written for.
+        candidate: with its tunables at the chosen values.
+        other: what its author says of other sizes; None: nothing, so that a C++ source may say itself that its rows are open.
 
     Raises:
         ProposeError: the language has no drop-in, the task's source has no usable `Model`, a call of it does more than
@@ -46,7 +63,7 @@ def wrap(task: Task, candidate: Candidate) -> str:
     """
     drop_in_as = language(candidate.language).drop_in
     if drop_in_as == "itself":
-        return _guarded_triton(task, candidate)
+        return _guarded_triton(task, candidate, other)
     if not drop_in_as:
         raise ProposeError(f"a {candidate.language} kernel cannot be written as a ModelNew file yet: use it as it is")
     found = reference(task.source.source)
@@ -56,7 +73,7 @@ def wrap(task: Task, candidate: Candidate) -> str:
     parts = [
         "\n".join([_title(task), "", *merged_imports(IMPORTS, found.imports)]),
         found.body,
-        _constants(task, candidate, found),
+        _constants(task, candidate, other or declared(task, candidate)),
         *sections,
     ]
     return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
@@ -111,7 +128,7 @@ def _assigned(text: str) -> dict[str, Any]:
     return found
 
 
-def _guarded_triton(task: Task, candidate: Candidate) -> str:
+def _guarded_triton(task: Task, candidate: Candidate, other: OtherSizes | None) -> str:
     """A Triton module with its tunables fixed, and guards after it where the author's frame is in it."""
     text = fixed(candidate)
     try:
@@ -120,11 +137,19 @@ def _guarded_triton(task: Task, candidate: Candidate) -> str:
         return text
     if drop_in(task, found) not in text or task.workload.changes:
         return text  # the guard's operator is one that changes nothing
-    sections = [TRITON_UNLIKE, part("guard"), guarded(task, found)]
+    more = in_triton(other) if other else None
+    axes = other.axes if other and more is not None else ()
+    run = (
+        f"_run{AT}(*tensors, {', '.join(f'{a.name}=sizes[{n}]' for n, a in enumerate(axes))})"
+        if more
+        else "_run(*tensors)"
+    )
+    sections = [TRITON_UNLIKE.replace("{run}", run), part("guard"), guarded(task, found)]
     _check_names(found, sections)
-    constants = [f"NAME = {_name(task, candidate)!r}", *_tensors(task, candidate, None)]
+    constants = [f"NAME = {_name(task, candidate)!r}", *_tensors(task), *shapes_at(task, axes)]
     head = "\n".join([ADDED, *merged_imports(GUARD_IMPORTS)])
-    return "\n\n\n".join(part.strip("\n") for part in (text, head, "\n".join(constants), *sections)) + "\n"
+    texts = (text, head, "\n".join(constants), more or "", *sections)
+    return "\n\n\n".join(part.strip("\n") for part in texts if part) + "\n"
 
 
 def _check_call(task: Task) -> None:
@@ -180,12 +205,12 @@ def _title(task: Task) -> str:
     )
 
 
-def _constants(task: Task, candidate: Candidate, found: Reference) -> str:
+def _constants(task: Task, candidate: Candidate, other: OtherSizes | None) -> str:
     defines = [f"-D{d.name}={d.value}" for d in candidate.defines]
     flags = [*FLAGS, *candidate.flags, *defines]
     if "'''" in candidate.source:
         raise ProposeError("the candidate's source has three single quotes in a row")
-    free = None if _counts_itself(found.body) else _FREE.search(candidate.source)
+    axes = other.axes if other else ()
     return "\n".join(
         [
             f"NAME = {_name(task, candidate)!r}",
@@ -193,43 +218,26 @@ def _constants(task: Task, candidate: Candidate, found: Reference) -> str:
             "FLAGS = (",
             *(f"    {flag!r}," for flag in flags),
             ")",
-            f"WORKSPACE_BYTES = {candidate.workspace_bytes}",
-            f"FREE = {(free[1] if free else '')!r}  # what the source may define otherwise",
-            *_tensors(task, candidate, free),
+            *_tensors(task),
             f"SOURCE = r'''\n{candidate.source.rstrip()}\n'''",
+            f"WORKSPACE_BYTES = {candidate.workspace_bytes}",
+            "# The same kernel with sizes as arguments.",
+            f"OTHER_SIZES = r'''\n{in_cpp(other, candidate.entry).rstrip()}\n'''" if other else "OTHER_SIZES = ''",
+            *shapes_at(task, axes),
+            "",
+            "",
+            f"def _workspace_at({', '.join(axis.name for axis in axes)}):",
+            f"    return {room(other) if other else 0}",
         ]
     )
 
 
-def _counts_itself(body: str) -> bool:
-    """Whether the code asks a tensor for its size, as `self.dim` does not, or is a trace, which has the answers in it."""
-    if "torch.ops." in body:
-        return True
-    nodes = list(ast.walk(ast.parse(body)))
-    asked = {n.attr for n in nodes if isinstance(n, ast.Attribute) and not _OWN.fullmatch(ast.unparse(n))}
-    return bool(
-        _COUNTS & (asked | {n.func.id for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)})
-    )
-
-
-def _tensors(task: Task, candidate: Candidate, free: re.Match[str] | None) -> list[str]:
-    """Lines that name dtype, shape, and how many leading dimensions may differ, of whatever goes in and out."""
+def _tensors(task: Task) -> list[str]:
+    """Lines that name the dtypes of whatever goes in and out, and what of that the module holds."""
     workload = task.workload
-    specs = [*workload.tensors, *workload.parameters]
-    takes, gives = ([int(n) for n in free[at].split(",")] if free else [] for at in (2, 3))
-    takes, gives = takes or [0] * len(specs), gives or [0] * len(workload.outputs)
-    return [
-        "TAKES = [  # dtype, shape, how many leading dimensions may differ",
-        *(f"    {_spec(spec, n)},  # {spec.name}" for spec, n in zip(specs, takes, strict=True)),
-        "]",
-        "GIVES = [",
-        *(f"    {_spec(spec, n)}," for spec, n in zip(workload.outputs, gives, strict=True)),
-        "]",
-    ]
-
-
-def _spec(spec: TensorSpec, free: int) -> str:
-    return f"(torch.{spec.dtype}, {spec.shape!r}, {free})"
+    both = {"TAKES": (*workload.tensors, *workload.parameters), "GIVES": workload.outputs}
+    lines = [f"{name} = ({''.join(f'torch.{spec.dtype}, ' for spec in specs).strip()})" for name, specs in both.items()]
+    return [*lines, f"HELD = {tuple(spec.name for spec in workload.parameters)!r}"]
 
 
 def _name(task: Task, candidate: Candidate) -> str:

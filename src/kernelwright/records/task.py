@@ -13,6 +13,7 @@ from kernelwright.devices import facts, kinds
 from kernelwright.records.base import Record, identity
 from kernelwright.records.comparator import Calibrated, Comparator, DeclaredComparator
 from kernelwright.records.expression import Expression
+from kernelwright.records.free_sizes import FreeSizes
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.names import ArchName, KindName
 from kernelwright.records.numerics import Numerics
@@ -227,6 +228,8 @@ class Task(Record):
     """The flags under which its reference computes: part of what the task is, and of what a right answer may err."""
     parts: tuple["Task", ...] = ()
     """Of a task with several workloads, each as admitted; the other fields are those of its main one."""
+    free: FreeSizes | None = None
+    """Sizes that a caller may choose; None: none were found. It follows from the source."""
 
     @property
     def name(self) -> str:
@@ -246,7 +249,7 @@ class Task(Record):
     def id(self) -> str:
         """Hash of all fields but the name: a renamed file is the same task. What stands around results follows from it."""
         fields = {
-            **self.model_dump(mode="json", exclude={"workload": {"result"}}),
+            **self.model_dump(mode="json", exclude={"workload": {"result"}, "free": True}),
             "source": self.source.identity_fields(),
             "target": self.target.identity_fields(),
         }

@@ -191,7 +191,7 @@ def scripted_suppliers(
     return Suppliers(
         evaluator=lambda policy, place, note: evaluator or ScriptedEvaluator(outcomes=("measured",)),
         proposer=lambda name: proposer or ScriptedProposer(),
-        wrap=lambda task, candidate: f"# {task.name}\n{candidate.source}",
+        wrap=lambda task, candidate, other: f"# {task.name}\n{candidate.source}",
         render=lambda card, attempts, outcome, turns, files: f"<p>{card.id}: {len(attempts)} attempts</p>",
         present=lambda card, attempts, outcome, turns: f"{card.id}: {len(attempts)} attempts",
         examine=lambda: [Check(name="compiler", status="ok", detail="scripted")],

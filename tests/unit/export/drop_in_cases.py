@@ -15,8 +15,12 @@ from pathlib import Path
 
 from drop_in_kernels import KERNELS
 
+from kernelwright.evaluate.entrypoints.reference.symbolic import Reference
 from kernelwright.export.model_new import wrap
+from kernelwright.propose.author.author import Author
 from kernelwright.propose.author.search.designs import DESIGNS
+from kernelwright.propose.author.search.learn import Memo
+from kernelwright.records.attempt import Attempt, Proposal
 from kernelwright.records.candidate import Candidate
 from kernelwright.tasks.table import read_task
 
@@ -54,10 +58,9 @@ def small(name):
 
 def exported(text, folder, kind="cpu", source=None):
     """The task and its drop-in as files."""
-    found = case(text, "task", kind)
-    written = Candidate(language="cpp", source=source, entry="kernel") if source else _by_author(found.task, kind)
+    task = with_free_sizes(case(text, "task", kind))
     (folder / "task.py").write_text(text)
-    text = wrap(found.task, written)
+    text = wrap(task, Candidate(language="cpp", source=source, entry="kernel")) if source else by_author(task, kind)
     assert "class ModelNew(_Guarded, Model)" in text, "a drop-in without guards"
     (folder / "exported.py").write_text(text)
 
@@ -67,9 +70,19 @@ def by_hand(name, folder):
     exported(small(f"tasks/{name}"), folder, source=KERNELS[name])
 
 
-def _by_author(task, kind):
+def with_free_sizes(found):
+    """The task with the sizes that its reference leaves free, as admission finds them."""
+    given = (found.module, found.inputs, found.task.workload.inputs, found.task.graph, None)
+    return found.task.model_copy(update={"free": Reference(*given).free_sizes()})
+
+
+def by_author(task, kind):
+    """The author's first kernel as a drop-in, with what is known of it at other sizes."""
     design = DESIGNS[LANGUAGE[kind]](task)
-    return next(design.write(design.default).points())
+    chosen = next(design.write(design.default).points())
+    memo = Memo(language=LANGUAGE[kind], schedule=design.default.model_dump(mode="json"))
+    proposal = Proposal(candidate=chosen, memo=memo.model_dump_json())
+    return wrap(task, chosen, Author().other_sizes(task, Attempt.model_construct(proposal=proposal)))
 
 
 def judged(folder, *flags, **environment):

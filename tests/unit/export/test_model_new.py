@@ -14,8 +14,9 @@ from kernelwright.export.model_new import chosen, fixed, unwrap, why_none, wrap
 from kernelwright.export.reference import attribute, merged_imports, reference
 from kernelwright.propose.author.author import Author
 from kernelwright.propose.proposer import Brief
-from kernelwright.records.attempt import ProposalRequest
+from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.records.candidate import Candidate, Define, Recipe, RecipeLaunch
+from kernelwright.records.free_sizes import FreeAxis, FreeSizes
 from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import Scalar, TensorSpec
@@ -89,13 +90,24 @@ def task(kind="cpu", source=SOURCE):
     )
     target = Target(kind=kind, arch="native" if kind == "cpu" else "sm_90", present=True)
     written = TaskSource(name="scaled_norm", format="kernelbench", source=source)
-    return Task(source=written, target=target, workload=workload, graph=graph)
+    rows = dict.fromkeys(("inputs.0.shape.0", "outputs.0.shape.0"), "size0")
+    free = FreeSizes(axes=(FreeAxis(name="size0", size=6),), places=rows)
+    return Task(source=written, target=target, workload=workload, graph=graph, free=free)
 
 
 def candidate(wanted):
     brief = Brief(wanted, ProposalRequest(number=0, intent="seed"), (), (), 0)
     (proposal,) = asyncio.run(Author().propose(brief))
     return next(proposal.candidate.points())
+
+
+def at_any_size(wanted):
+    """The author's kernel as a drop-in, with what it says of other sizes."""
+    brief = Brief(wanted, ProposalRequest(number=0, intent="seed"), (), (), 0)
+    (proposal,) = asyncio.run(Author().propose(brief))
+    chosen = next(proposal.candidate.points())
+    attempt = Attempt.model_construct(proposal=proposal.model_copy(update={"candidate": chosen}))
+    return wrap(wanted, chosen, Author().other_sizes(wanted, attempt))
 
 
 CHECK = """
@@ -188,8 +200,14 @@ def test_a_cpp_candidate_becomes_a_drop_in(tmp_path):
 
 
 def test_a_triton_candidate_is_a_drop_in(tmp_path):
-    wanted = task("cuda")
-    expected(judged(wrap(wanted, candidate(wanted)), tmp_path, TRITON_INTERPRET="1"), other_shape=1)
+    expected(judged(at_any_size(task("cuda")), tmp_path, TRITON_INTERPRET="1"), other_shape=1)
+
+
+@pytest.mark.parametrize("free", [None, "declared"])
+def test_a_kernel_of_which_no_other_size_is_known_serves_its_own_alone(free, tmp_path):
+    wanted = task("cuda" if free else "cpu").model_copy(update={} if free else {"free": None})
+    environment = {"TRITON_INTERPRET": "1"} if free else {}
+    expected(judged(wrap(wanted, candidate(wanted)), tmp_path, **environment), other_shape=0)
 
 
 @pytest.mark.parametrize("kind", [pytest.param("cpu", marks=pytest.mark.matrix), "cuda"])
@@ -251,30 +269,6 @@ def test_a_drop_in_that_somebody_broke_is_any_other_file(damage):
 def test_chosen_tunables_come_back_too():
     chosen = candidate(task()).model_copy(update={"defines": (Define(name="BLOCK", value=2048),)})
     assert unwrap(wrap(task(), chosen)).defines == chosen.defines
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "x.shape[0]",
-        "x.size(0)",
-        "len(x)",
-        "x.numel()",
-        "self.norm(x).shape[0]",
-        "torch.numel(x)",
-        "torch.ops.aten.mean.dim(x, [-1], True)",
-    ],
-)
-def test_a_reference_that_asks_for_its_size_is_served_at_one_size_only(words):
-    source = SOURCE.replace("self.norm(helper(x))", f"self.norm(helper(x)) / {words}")
-    text = wrap(task(source=source), candidate(task()))
-    assert "FREE = ''" in text
-
-
-@pytest.mark.parametrize("words", ["self.norm.dim", "x.mean(dim=-1, keepdim=True)"])
-def test_a_name_that_only_looks_like_a_size_leaves_the_rows_free(words):
-    source = SOURCE.replace("self.norm(helper(x))", f"self.norm(helper(x)) / {words}")
-    assert "FREE = 'ROWS'" in wrap(task(source=source), candidate(task()))
 
 
 @pytest.mark.parametrize(
@@ -370,4 +364,4 @@ def test_a_task_without_constructor_arguments_needs_no_function_for_them():
     )
     made = wrap(task, Candidate(language="cpp", source="int x;", entry="kernel"))
     assert "def get_init_inputs" not in made
-    assert "FREE = ''" in made
+    assert "OTHER_SIZES = ''" in made

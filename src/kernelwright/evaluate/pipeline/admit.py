@@ -33,6 +33,7 @@ from kernelwright.evaluate.verify import compare
 from kernelwright.evaluate.verify.distributions import ALIKE, AS_GIVEN
 from kernelwright.execution import job
 from kernelwright.records.comparator import Statistical
+from kernelwright.records.free_sizes import FreeSizes
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Policy
@@ -148,13 +149,15 @@ def _describe(reference: ComputeProcess, source: TaskSource, target: Target, com
         for n, i in enumerate(workload.inputs)
     )
     job.note("tracing the reference with torch.export")
-    graph = _traced(reference, source)
+    graph, free = _traced(reference, source)
     workload = workload.model_copy(update={"inputs": _widened(reference, inputs, declared)})
     random = tuple(i for i, differs in enumerate(loaded.random) if differs)
     rules = comparators(source, workload, graph, random)
     flags = Numerics(mode=command.numerics, flags=loaded.flags)
     flags = flags.model_copy(update={"tf32": may_round(target, workload, graph, flags)})
-    task = Task(source=source, target=target, workload=workload, graph=graph, comparators=rules, numerics=flags)
+    task = Task(
+        source=source, target=target, workload=workload, graph=graph, comparators=rules, numerics=flags, free=free
+    )
     return OriginalTask(
         task,
         loaded.init,
@@ -167,10 +170,12 @@ def _describe(reference: ComputeProcess, source: TaskSource, target: Target, com
     )
 
 
-def _traced(reference: ComputeProcess, source: TaskSource) -> OpGraph:
-    """The graph; where torch.export cannot trace the reference, one operation that says why."""
+def _traced(reference: ComputeProcess, source: TaskSource) -> tuple[OpGraph, FreeSizes | None]:
+    """The graph, and which sizes are free; where torch.export cannot trace the reference, one operation that says why."""
     told = reference.ask(ExportGraph())
-    return with_reason(told.graph, untraced_words(source, told.fault, told.log)) if told.fault else told.graph
+    if told.fault:
+        return with_reason(told.graph, untraced_words(source, told.fault, told.log)), None
+    return told.graph, told.free
 
 
 def _widened(

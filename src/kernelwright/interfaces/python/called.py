@@ -75,10 +75,14 @@ class Call:
         with in_eval_mode(self._what):
             return torch.func.functional_call(self._what, tensors, tuple(args), dict(kwargs))
 
-    def is_like(self, values: Sequence[object], tree: "JsonValue") -> bool:
-        """Whether a call is put together as this one, of the same numbers, and of tensors of the same shapes."""
+    def is_like(self, values: Sequence[object], tree: "JsonValue", *, resized: bool = False) -> bool:
+        """Whether a call is put together as this one, of the same numbers, and of tensors of the same shapes.
+
+        `resized`: or of others with as many dimensions, where the result tells none of them.
+        """
         pairs = zip(values, self.values, strict=False)
-        alike = (_is_alike(a, b) for a, b in pairs)
+        free = resized and not calltree.tells_sizes(self.result)
+        alike = (_is_alike(a, b, free) for a, b in pairs)
         return tree == self.tree and len(values) == len(self.leaves) and all(alike)
 
     def answering(self, trace: Callable[..., Any]) -> Callable[..., Any]:
@@ -102,9 +106,9 @@ class Call:
         return [value for _, value in self.leaves]
 
 
-def _is_alike(value: object, other: object) -> bool:
+def _is_alike(value: object, other: object, free: bool) -> bool:
     if isinstance(value, torch.Tensor) and isinstance(other, torch.Tensor):
-        return bool(value.shape == other.shape)
+        return bool(value.shape == other.shape or (free and value.dim() == other.dim()))
     return type(value) is type(other) and bool(value == other)
 
 
@@ -128,11 +132,19 @@ class Adapted(nn.Module):  # type: ignore[misc]
         """How often the kernel answered, and how often its reference did, by reason."""
         return self.kernel.stats()
 
+    def check_new_sizes(self, wanted: bool) -> None:
+        """Whether the live module answers the first call at new sizes, and the kernel is compared with it."""
+        self.kernel.check_new_sizes(wanted)
+
+    def extra_repr(self) -> str:
+        """What served its calls, where the kernel counts that."""
+        return str(self.kernel.extra_repr())
+
     def forward(self, *args: object, **kwargs: object) -> object:
         """As the live module; the kernel answers where the call is put together as the one that it was made for."""
         leaves, tree = self.call.flatten(args, kwargs)
         values = [value for _, value in leaves]
-        if not self.call.is_like(values, tree):
+        if not self.call.is_like(values, tree, resized=True):
             return self.call.plain(self.kernel, args, kwargs)
         found = calltree.tensors(self.kernel(*values))
         if self.call.result is None:

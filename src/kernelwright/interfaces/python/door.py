@@ -131,8 +131,9 @@ def optimize(
     Args:
         what: A path of a task file, a task's source, or a live `nn.Module` or function, which is taken in eval mode.
         inputs: Example arguments of a live module, or the one tensor that it takes: tensors, numbers, arrays of numpy, and
-            lists, dicts, dataclasses, named tuples and caches of them. Shapes, dtypes, numbers and constants are fixed by
-            them. A dict holds keyword arguments.
+            lists, dicts, dataclasses, named tuples and caches of them. Dtypes, numbers and constants are fixed by them, and
+            so are the shapes that are measured; the kernel answers other batch sizes too where the module leaves them open.
+            A dict holds keyword arguments.
         kwargs: Its keyword arguments beside those.
         target: `cpu`, `cuda`, or an architecture such as `sm_90`. None: where the inputs of a live module are, otherwise
             the GPU if there is one.

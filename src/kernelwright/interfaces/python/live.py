@@ -24,6 +24,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import DataDependentOutputException
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
+from kernelwright import calltree
 from kernelwright.errors import TaskError
 from kernelwright.interfaces.python.called import Call, has_signature, in_eval_mode
 from kernelwright.interfaces.python.drawn import drawn
@@ -36,6 +37,9 @@ FAULTS = (RuntimeError, TypeError, ValueError, LookupError, AttributeError, Asse
 OF_VALUES = (GuardOnDataDependentSymNode, DataDependentOutputException)
 WRAP = "Wrap the module in a function that takes tensors and numbers, and makes the rest itself"
 INSTEAD = "Use torch.where, a mask or a fixed size, or write a task file, which is judged without a graph"
+_ASSERTIONS = ("_assert_tensor_metadata", "_assert_scalar", "sym_constrain_range")
+_ARITHMETIC = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.floordiv: "//", operator.mod: "%"}
+"""What sizes are worked out with."""
 RESERVED = frozenset({"self", "torch", "nn", "device", "dtype"})
 HOLD = '''\
 def _hold(module, name, tensor, learned):
@@ -206,7 +210,34 @@ def _export(module: nn.Module, call: Call, name: str) -> torch.export.ExportedPr
     shapes = (getattr(node.meta.get("val"), "shape", ()) for node in exported.graph.nodes)
     if any(isinstance(size, torch.SymInt) for shape in shapes for size in shape):
         raise TaskError(f"torch.export cannot trace {name}: the shape of a tensor depends on values. {INSTEAD}")
-    return exported
+    return _with_free_sizes(module, call, exported)
+
+
+def _with_free_sizes(
+    module: nn.Module, call: Call, exported: torch.export.ExportedProgram
+) -> torch.export.ExportedProgram:
+    """The same program with every size free that can be, so that the task's text is right at other sizes too; or as it is."""
+    told = call.result
+    try:
+        with in_eval_mode(module):
+            found = traced(module, call.values, {}, call, symbolic=True)
+        if any(isinstance(node.target, torch._ops.HigherOrderOperator) for node in found.graph.nodes):
+            found = functionalised(found)
+    except Exception:  # noqa: BLE001  (the author's code with symbols for sizes: then none is free)
+        found = exported
+    same = call.result == told and _operations(found) == _operations(exported)
+    call.result = told
+    return found if same and not calltree.tells_sizes(told) else exported
+
+
+def _operations(exported: torch.export.ExportedProgram) -> list[str]:
+    """What a program calls, but what only sizes are worked out with."""
+    calls = (node for node in exported.graph.nodes if node.op == "call_function")
+    return [str(n.target) for n in calls if not _is_of_sizes(n) and "_assert" not in str(n.target)]
+
+
+def _is_of_sizes(node: torch.fx.Node) -> bool:
+    return isinstance(node.meta.get("val"), calltree.SYMBOLS) or "sym_constrain" in str(node.target)
 
 
 def _tensors_of(exported: torch.export.ExportedProgram) -> dict[str, _Tensor]:
@@ -283,11 +314,16 @@ class _Writer:
 
     def line(self, node: torch.fx.Node) -> str:
         """The statement of an operation; empty for what is none."""
-        if node.op in ("placeholder", "output") or "_assert_tensor_metadata" in str(node.target):
+        if node.op in ("placeholder", "output") or any(word in str(node.target) for word in _ASSERTIONS):
             return ""
         name = self._names[node.name] = f"{node.name}_" if node.name in RESERVED else node.name
         if node.op == "call_function" and node.target is operator.getitem:
             return f"{name} = {self.value(node.args[0])}[{self.value(node.args[1])}]"
+        if node.target is torch.ops.aten.sym_size.int:
+            return f"{name} = {self.value(node.args[0])}.size({node.args[1]})"
+        if _is_of_sizes(node) and node.target in _ARITHMETIC:
+            left, right = map(self.value, node.args)
+            return f"{name} = {left} {_ARITHMETIC[node.target]} {right}"
         if not isinstance(node.target, torch._ops.OpOverload) or node.target.namespace != "aten":
             raise TaskError(
                 f"{self._name} does what cannot be written down as operations of PyTorch ({node.target}). {_fix()}"

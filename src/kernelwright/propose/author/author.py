@@ -5,21 +5,25 @@ same: all that it knows of the past comes with the brief.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
 from kernelwright.devices import kinds
 from kernelwright.errors import ProposeError
+from kernelwright.export.model_new import fixed
 from kernelwright.languages import names_for
 from kernelwright.propose.author.fault import declines
+from kernelwright.propose.author.lower.other_sizes import other_sizes
 from kernelwright.propose.author.search.designs import DESIGNS, Design, shape_class
 from kernelwright.propose.author.search.learn import Learner, Past, Step, read_memo
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
 from kernelwright.records.base import Record
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.free_sizes import OtherSizes
 from kernelwright.records.names import LanguageName
 from kernelwright.records.run import TuningKey
 from kernelwright.records.task import Target, Task
@@ -74,6 +78,27 @@ class Author:
         """See `Tuning.schedule_of`."""
         memo = read_memo(attempt.proposal.memo)
         return memo.schedule if memo is not None and memo.language in DESIGNS else None
+
+    def other_sizes(self, task: Task, attempt: Attempt) -> OtherSizes | None:
+        """The kernel of an attempt of its own for other sizes of the task's free axes; None: another's, or there is none."""
+        memo, judged = read_memo(attempt.proposal.memo), attempt.proposal.candidate
+        if memo is None or memo.language not in DESIGNS:
+            return None
+
+        # Where another size makes other kernels of it, the schedule is not theirs: then it is the first one's default.
+        own = frozenset(memo.schedule)
+        known: dict[frozenset[str], Mapping[str, Any]] = {own: memo.schedule}
+
+        def write(other: Task) -> Candidate:
+            with declines(other):
+                design = DESIGNS[memo.language](other)
+                names = frozenset(type(design.default).model_fields)
+                fields = known.setdefault(names, design.default.model_dump())
+                made = design.write(type(design.default).model_validate(fields))
+                made = made.at(judged.defines if names == own else ())
+                return made.model_copy(update={"source": fixed(made)}) if made.language == "triton" else made
+
+        return other_sizes(task, write)
 
 
 def _design(brief: Brief) -> tuple[str, Design]:

@@ -13,6 +13,7 @@ import kernelwright as kw
 from kernelwright import calltree
 from kernelwright.errors import TaskError
 from kernelwright.interfaces.python import live
+from kernelwright.interfaces.python.called import Adapted
 from kernelwright.interfaces.python.drawn import drawn
 from kernelwright.tasks.kernelbench import parse_kernelbench
 
@@ -375,6 +376,46 @@ def test_and_they_are_computed_with_the_weights_of_the_drop_in(tmp_path, rows):
         other.inner.bias += 1.0
     x = torch.randn(rows, 3, 4)
     torch.testing.assert_close(made(x), other(x))
+
+
+class Heads(nn.Module):
+    """Attention that asks for its sizes, as people write it."""
+
+    def __init__(self):
+        super().__init__()
+        self.all, self.out = nn.Linear(8, 24), nn.Linear(8, 8)
+
+    def forward(self, x):
+        rows, tokens, width = x.shape
+        q, k, v = self.all(x).view(rows, tokens, 3, 2, width // 2).permute(2, 0, 3, 1, 4)
+        found = nn.functional.scaled_dot_product_attention(q, k, v)
+        return self.out(found.transpose(1, 2).reshape(rows, tokens, width))
+
+
+@pytest.mark.parametrize(("rows", "tokens"), [(2, 5), (7, 3), (1, 1)])
+def test_a_text_computes_with_sizes_that_its_module_leaves_open(tmp_path, rows, tokens):
+    module = Heads()
+    captured = live.capture(module, torch.randn(2, 5, 8))
+    file = tmp_path / "model_new.py"
+    file.write_text(captured.source.source.replace("class Model(", "class ModelNew("))
+    x = torch.randn(rows, tokens, 8)
+    torch.testing.assert_close(live.load(file, captured.source, captured.tensors)(x), module(x))
+
+
+def answering(adapted, kernel):
+    """Put a function in the place of the kernel that a live module's drop-in asks."""
+    adapted.kernel.forward = kernel
+    return adapted
+
+
+def test_a_call_of_other_sizes_is_the_kernels_to_judge_unless_the_result_tells_sizes(tmp_path):
+    module = nn.Linear(4, 4)
+    captured = live.capture(module, {"input": torch.randn(2, 4)})
+    kernel = kernel_of(captured, tmp_path)
+    made = answering(Adapted(kernel, captured.call), lambda x: x * 0)
+    assert not made(torch.randn(7, 4)).any()
+    captured.call.result = {"dict": {"found": 0, "rows": {"value": 2}}}
+    torch.testing.assert_close(made(torch.randn(7, 4).fill_(1.0)), module(torch.ones(7, 4)))
 
 
 class Tied(nn.Module):

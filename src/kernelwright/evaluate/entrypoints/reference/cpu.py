@@ -27,6 +27,7 @@ from kernelwright.evaluate.entrypoints.reference.effects import Effects, differe
 from kernelwright.evaluate.entrypoints.reference.export import Watch, spec_of
 from kernelwright.evaluate.entrypoints.reference.rounding import Products, casts, in_double, unrounded, variants
 from kernelwright.evaluate.entrypoints.reference.slices import sliced_inputs
+from kernelwright.evaluate.entrypoints.reference.symbolic import Reference
 from kernelwright.evaluate.entrypoints.reference.task_file import double, executed, init_arguments, literal, module_of
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
@@ -35,6 +36,7 @@ from kernelwright.evaluate.sandbox.messages.base import Done
 from kernelwright.evaluate.triton.binding import held
 from kernelwright.evaluate.triton.model import flatten
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
+from kernelwright.records.free_sizes import FreeSizes
 from kernelwright.records.graph import ASSERTING
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.tensor import Scalar, TensorSpec
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 Call = Callable[..., object] | Watch
 
 
+MOST_COPIED = 1 << 31
+"""Bytes of a model that is copied to be run at other sizes."""
 ROUNDINGS = 1e-9
 """Relative difference of two runs in double precision that an order of adding up can make; randomness makes more."""
 
@@ -166,7 +170,20 @@ class ReferenceSide:
         if self._large is not None:
             with suppress(Exception):  # the task's own code: then the graph has the shapes at which values are seen
                 self._graph = large.graph_without_memory(self._whole, list(self._large.full.inputs))
-        return messages.GraphExported(graph=self._graph)
+        return messages.GraphExported(graph=self._graph, free=self._free_sizes(leaves))
+
+    def _free_sizes(self, leaves: list[object]) -> FreeSizes | None:
+        """Sizes that a caller may choose, found on a copy of the model; None of what a drop-in does not serve anyway."""
+        model = self._models["eager"]
+        told = calltree.tells_sizes(self._result)
+        if self._large is not None or told or self._state or self._written or sum(t.nbytes for t in model.state_dict().values()) > MOST_COPIED:
+            return None
+        try:
+            own = copy.deepcopy(model)
+            called = partial(self._called, own) if self._tree else None
+            return Reference(own, leaves, self._inputs, self._graph, called).free_sizes()
+        except Exception:  # noqa: BLE001 (the task's own code at other sizes: then none is known to be free)
+            return None
 
     def widen(self, command: tasks.Widen) -> tasks.Widened:
         """Which inputs may have signs too: the reference is finite where they and all before them have."""

@@ -61,24 +61,24 @@ def graph(
     """
     args, kwargs = inputs
     exported = traced(model, args, kwargs, called)
-    found = _described(model, exported, specs)
+    found = described(model, exported, specs)
     if found is None or found.stale() is not None:
         exported = functionalised(exported)
-        found = _described(model, exported, specs, whole=True)
+        found = described(model, exported, specs, whole=True)
     assert found is not None
     # It would keep the inputs that it was made with, which may be gigabytes.
     exported._example_inputs = None
     return exported, found
 
 
-def _described(
+def described(
     model: torch.nn.Module,
     exported: torch.export.ExportedProgram,
     specs: Sequence[TensorSpec | Scalar],
     *,
     whole: bool = False,
 ) -> OpGraph | None:
-    """The graph as data; None where it is not `whole` yet: a node has a region, or a write of no plain form."""
+    """A program's graph as data; None where it is not `whole` yet: a node has a region, or a write of no plain form."""
     calls = [n for n in exported.graph.nodes if _kept(n)]
     if not whole and not all(map(_is_plain, calls)):
         return None

@@ -7,6 +7,7 @@ from pydantic import Field, StrictBool
 
 from kernelwright.evaluate.sandbox.messages.base import Address, Command, Done, Many, Reply, Text, Whole
 from kernelwright.records.base import Record
+from kernelwright.records.free_sizes import FreeSizes
 from kernelwright.records.graph import OpGraph
 from kernelwright.records.task import Workload
 from kernelwright.records.tensor import ITEM_BYTES, TensorSpec
@@ -255,6 +256,8 @@ class GraphExported(Reply):
     graph: OpGraph
     fault: Text = ""
     """The exception that torch.export ended in; the graph is one operation then."""
+    free: FreeSizes | None = None
+    """What sizes the reference leaves to its caller; None: none that are known."""
     log: Text = ""
     """Its traceback."""
 
