@@ -46,7 +46,9 @@ def traced(
                 exported = torch.export.export(model, tuple(args), dict(kwargs), dynamic_shapes=shapes, strict=False)
             if _asks_for_gradients(exported):  # a gradient within forward: its region cannot be taken apart otherwise
                 with torch.enable_grad():
-                    exported = torch.export.export(model, tuple(args), dict(kwargs), dynamic_shapes=shapes, strict=False)
+                    exported = torch.export.export(
+                        model, tuple(args), dict(kwargs), dynamic_shapes=shapes, strict=False
+                    )
         except RuntimeError as error:
             if LOST not in str(error) or kwargs or symbolic:
                 raise

@@ -249,7 +249,9 @@ class Task(Record):
     def id(self) -> str:
         """Hash of all fields but the name: a renamed file is the same task. What stands around results follows from it."""
         fields = {
-            **self.model_dump(mode="json", exclude={"workload": {"result"}, "free": True}),
+            **self.model_dump(
+                mode="json", exclude={"workload": {"result"}, "free": True, "parts": {"__all__": {"free"}}}
+            ),
             "source": self.source.identity_fields(),
             "target": self.target.identity_fields(),
         }

@@ -14,8 +14,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from kernelwright.records.expression import worth
 from kernelwright.records.free_sizes import FreeAxis, FreeSizes
-from kernelwright.records.task import Task, worth
+from kernelwright.records.task import Task
 
 Sizes = Mapping[str, int]
 MOST_TERMS = 3
@@ -153,7 +154,7 @@ def at(task: Task, sizes: Sizes) -> Task:
         inner[last] = worth(expression, known)
     workload = task.workload.model_dump(mode="json") | {"inputs": tree["inputs"], "outputs": tree["outputs"]}
     graph = task.graph.model_dump(mode="json") | {"nodes": tree["nodes"]}
-    plain = task.model_dump(mode="json", exclude={"workload", "graph", "free"})
+    plain = task.model_dump(mode="json", exclude={"workload", "graph", "free", "parts"})
     return Task.model_validate({**plain, "workload": workload, "graph": graph})
 
 

@@ -176,7 +176,13 @@ class ReferenceSide:
         """Sizes that a caller may choose, found on a copy of the model; None of what a drop-in does not serve anyway."""
         model = self._models["eager"]
         told = calltree.tells_sizes(self._result)
-        if self._large is not None or told or self._state or self._written or sum(t.nbytes for t in model.state_dict().values()) > MOST_COPIED:
+        if (
+            self._large is not None
+            or told
+            or self._state
+            or self._written
+            or sum(t.nbytes for t in model.state_dict().values()) > MOST_COPIED
+        ):
             return None
         try:
             own = copy.deepcopy(model)

@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 from kernelwright.errors import ProposeError
 from kernelwright.records.candidate import Candidate
+from kernelwright.records.expression import worth
 from kernelwright.records.free_sizes import FreeAxis, OtherSizes
-from kernelwright.records.task import Task, worth
+from kernelwright.records.task import Task
 from kernelwright.tasks.free_axes import FACTORS, STEP, Sizes, at, fitted, points
 
 FACTORS_TRIED = (256, 64, 16, 4, 2)
