@@ -44,7 +44,7 @@ def test_a_full_disk_leaves_the_page_the_kernel_and_the_experience_that_were_the
 def test_a_kernel_that_can_be_no_drop_in_ends_the_run_with_its_source(run, suppliers):
     heard = []
 
-    def wrap(task, candidate):
+    def wrap(task, candidate, other):
         raise ProposeError("a cuda kernel cannot be written as a ModelNew file yet")
 
     ended = wind_up(run.store, Ending(run.outcome), replace(suppliers, wrap=wrap, listener=heard.append))
