@@ -25,7 +25,7 @@ def test_a_cells_models_are_closed_once(tmp_path, fails):
     suppliers = Suppliers(
         model=lambda config: model,
         cache=lambda: None,
-        wrap=lambda task, candidate: candidate.source,
+        wrap=lambda task, candidate, other: candidate.source,
         render=lambda card, attempts, outcome, messages, files: "",
         present=lambda card, attempts, outcome, messages: "",
     )

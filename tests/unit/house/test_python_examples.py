@@ -42,7 +42,7 @@ def scripted(monkeypatch, tmp_path):
     evaluator = ScriptedEvaluator(outcomes=("measured",))
     parts = replace(
         scripted_suppliers(evaluator),
-        wrap=lambda task, candidate: task.source.source.replace("class Model(", "class ModelNew("),
+        wrap=lambda task, candidate, other: task.source.source.replace("class Model(", "class ModelNew("),
     )
     assert door.api is api  # its signatures are read before the name is another
     monkeypatch.setattr(api, "Suppliers", lambda: parts)

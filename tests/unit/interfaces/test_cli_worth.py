@@ -104,7 +104,7 @@ def test_the_policy_of_a_check_may_forbid_library_calls(kernelwright, task, tmp_
 def test_a_kernel_that_can_be_no_drop_in_is_written_as_it_is(
     kernelwright, task, tmp_path, monkeypatch, output, written
 ):
-    def wrap(task, candidate):
+    def wrap(task, candidate, other):
         raise ProposeError("no such drop-in")
 
     scripted = scripted_suppliers(Always(sample_measured(2.0, final=True)))

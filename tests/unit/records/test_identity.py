@@ -99,7 +99,7 @@ CHOICES = {
 """Fields with few legal values, and another one of them; a comparator's `kind` has one value only."""
 
 
-UNHASHED = [("source", "name"), ("source", "spec"), ("workload", "result")]
+UNHASHED = [("source", "name"), ("source", "spec"), ("workload", "result"), ("free",)]
 """The name of a task, and what follows from its source."""
 
 
