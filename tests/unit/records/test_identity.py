@@ -17,6 +17,7 @@ from kernelwright.records.candidate import (
     Tunable,
 )
 from kernelwright.records.comparator import Calibrated, DeclaredComparator, Statistical, Ties
+from kernelwright.records.free_sizes import FreeAxis, FreeSizes
 from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.task import DeclaredDomain, Target, Task, TaskLimits, TaskSource, Workload
@@ -85,6 +86,7 @@ TASK = Task(
     ),
     comparators=(Calibrated(k=2.0), Ties(of="x", distinct=True)),
     numerics=Numerics(flags={"cudnn.allow_tf32": True}, candidate={"cudnn.benchmark": True}),
+    free=FreeSizes(axes=(FreeAxis(name="size0", size=4, high=9),), places={"inputs.0.shape.0": "size0"}),
 )  # fmt: skip
 
 CHOICES = {
