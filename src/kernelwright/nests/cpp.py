@@ -77,8 +77,13 @@ def elements(argument: SerialArgument, spec: SerialSpec) -> int:
 
 def covered(nest: Nest, array: str, size: int) -> bool:
     """Whether the function writes every element of an array that it never reads."""
-    own = [a for a in nest.accesses if a.array == array]
-    if array in nest.mixed or any(not a.write for a in own) or any(a.array == "?" for a in nest.accesses):
+    own = [a for a in nest.accesses if a.root == array]
+    if (
+        array in nest.mixed
+        or len({(a.array, a.unit) for a in own}) > 1
+        or any(not a.write for a in own)
+        or any(a.array == "?" for a in nest.accesses)
+    ):
         return False
     whole = islpy.Set(f"{{ [e] : 0 <= e < {size} }}")
     written = islpy.Set("{ [e] : false }")

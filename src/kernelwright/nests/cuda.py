@@ -16,8 +16,10 @@ from tree_sitter import Node
 
 from kernelwright.nests.cpp import covered, elements, function_text, named, size_of, updates
 from kernelwright.nests.dependence import Extreme, Scan, Verdict, element_type, only_updated
+from kernelwright.nests.device import BLOCK, CannotError, for_device, refuse
 from kernelwright.nests.loops import Loop, Nest
 from kernelwright.nests.plan import Shared, shared, within
+from kernelwright.nests.structures import fields
 from kernelwright.nests.syntax import (
     Edit,
     ahead,
@@ -27,11 +29,8 @@ from kernelwright.nests.syntax import (
     declared,
     declared_name,
     declared_names,
-    edited,
     field,
     over,
-    parameters,
-    parse,
     text,
     type_of,
     walk,
@@ -40,7 +39,6 @@ from kernelwright.nests.syntax import (
 from kernelwright.records.task import SerialSpec
 
 PARTS = Path(__file__).parent / "parts"
-BLOCK = 256
 OWN_COPY = 64
 """Elements of an array that each thread may have a copy of."""
 SHARED_BYTES = 32_768
@@ -49,13 +47,6 @@ PASSES = 1 << 20
 """That a nest of loops is opened for: more than a GPU has threads."""
 IDENTITY = {"+": "0", "*": "1", "^": "0"}
 """Of what is not idempotent; the others begin with what the variable was."""
-LIMITS = {
-    ("max", "float"): "FLT_MAX", ("max", "double"): "DBL_MAX", ("max", "int"): "INT_MAX", ("min", "int"): "INT_MIN",
-    ("min", "float"): "FLT_MIN", ("min", "double"): "DBL_MIN", ("lowest", "float"): "(-FLT_MAX)",
-    ("lowest", "double"): "(-DBL_MAX)", ("lowest", "int"): "INT_MIN", ("infinity", "float"): "INFINITY",
-    ("infinity", "double"): "((double)INFINITY)", ("epsilon", "float"): "FLT_EPSILON", ("epsilon", "double"): "DBL_EPSILON",
-}  # fmt: skip
-"""Of `std::numeric_limits`."""
 WIDTH = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "uint8": 1, "int8": 1, "bool": 1}
 ATOMIC = {"+": "atomicAdd", "&": "atomicAnd", "|": "atomicOr", "^": "atomicXor"}
 
@@ -63,10 +54,6 @@ WORDS = {
     "+": "SUM", "*": "PRODUCT", "min": "MIN", "max": "MAX", "&": "AND", "|": "OR", "^": "XOR", "&&": "ALL", "||": "ANY",
 }  # fmt: skip
 """What the kernels' own functions call an operator."""
-
-
-class CannotError(Exception):
-    """The function has something that a kernel cannot."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +147,7 @@ class _Writer:
     def _written_in_parts(self, array: str) -> bool:
         loops = {s.loops[0] for s in self.shared}
         return (
-            any(a.array == array and a.write and loops & set(a.loops) for a in self.nest.accesses)
+            any(a.root == array and a.write and loops & set(a.loops) for a in self.nest.accesses)
             and array not in self._private()
         )
 
@@ -196,15 +183,21 @@ class _Writer:
         elif self._stores(node):
             self.alone(node, team, last)
 
+    def _declaration(self, name: str) -> Node:
+        return next(d for d, _, n in declared(self.nest.function) if text(n) == name)
+
     def _stores(self, node: Node) -> bool:
         """Whether it writes memory that others see."""
         own = {a for a in self.nest.local_arrays if a not in self.scratch}
-        return any(a.write and a.array not in own and _inside(a.node, node) for a in self.nest.accesses)
+        return any(a.write and a.root not in own and _inside(a.node, node) for a in self.nest.accesses)
 
     def alone(self, node: Node, team: Team, last: bool) -> None:
         """One does it, and tells the others its scalars."""
         outside = assigned(node) - declared_names(node) - set(self.nest.local_arrays)
         told = sorted(outside) if not last else []
+        structures = [n for n in told if fields(self.nest.code, self._declaration(n))]
+        if structures:
+            raise CannotError(f"one thread would have to tell the others the structure {structures[0]}")
         if told and team is WARP:
             back = " ".join(f"{n} = __shfl_sync(0xffffffff, {n}, 0);" for n in told)
             self._around(node, f"{{ if ({team.rank} == 0) {{ ", f" }}{team.meet}{back} }}")
@@ -319,7 +312,7 @@ class _Writer:
         )
         own = f"own_{array}" if "privatised-histogram" in self.used and fits else ""
         for statement in updates(self.nest, loop, array):
-            place, said, value = next(w for w in writes(statement) if text(base_of(w[0])) == array)
+            place, said, value = next(w for w in writes(statement) if text(base_of(w[0])) == array.split(".")[0])
             amount = "1" if value is None else f"({text(value)})"
             at = text(place).replace(array, own, 1) if own else text(place)
             self.edits.append(over(statement, f"{ATOMIC[operator]}_(&({at}), {'-' if '-' in said else ''}{amount});"))
@@ -373,13 +366,14 @@ def cuda_source(nest: Nest, known: Mapping[Loop, Verdict], spec: SerialSpec, use
         CannotError: the function has something that a kernel cannot.
     """
     writer = _Writer(nest, known, spec, used, shared=shared(nest, known, PASSES))
+    refuse(nest)
     writer.place_arrays()
     writer.emit(field(nest.function, "body"), GRID, writer.shared, last=True)
     if "warp-per-row" in used and not writer.in_lanes:
         raise CannotError("no pass has a loop that lanes can share out")
     if "loop-unrolling" in used:
         writer.edits += [ahead(one.node, "\n#pragma unroll 4\n") for one in _plain_inner(writer)]
-    code = _for_device(nest, function_text(nest, spec, writer.edits), spec, used)
+    code = for_device(nest, function_text(nest, spec, writer.edits), spec, used)
     meets, copies = writer.meets, any(a.inout for a in spec.arguments)
     top = "".join([_part("flat"), *[_part("meets")] * meets, *[_part("copy")] * copies])
     return f"/* kernelwright\n{_plan(writer)}*/\n{top}\n{code}\n"
@@ -398,48 +392,6 @@ def _plain_inner(writer: _Writer) -> list[Loop]:
         if not one.children and one.head and one not in inside and any(o in inside for o in one.around)
     ]
     return [] if "warp-per-row" in writer.used else deep
-
-
-def _for_device(nest: Nest, code: str, spec: SerialSpec, used: Collection[str]) -> str:
-    """Functions and constants of the file for the device, and the function as a kernel."""
-    code = edited(code, [edit for node in parse(code).named_children for edit in _on_device(node, spec.function)])
-    pointers = [p for p, a in zip(parameters(nest.function), spec.arguments, strict=True) if a.pointer]
-    listed = f"({', '.join(map(text, pointers))})"
-    code = code.replace(f" {spec.function}{listed}", f" {spec.function}{listed[:-1]}, char* work, unsigned* gate)", 1)
-    if "restrict-pointers" in used:
-        alone = re.compile(r"\*\s*(?!restrict)(?=\w)")
-        code = re.sub(rf"(?<= {spec.function}\()[^)]*", lambda m: alone.sub("* __restrict__ ", m[0]), code, count=1)
-    for (name, kind), said in LIMITS.items():
-        code = code.replace(f"std::numeric_limits<{kind}>::{name}()", said)
-    code = code.replace("std::", "")
-    if "vector<" in code or "array<" in code:
-        raise CannotError("it has containers")
-    return code
-
-
-def _on_device(node: Node, name: str) -> list[Edit]:
-    """What a part of the file is on the device."""
-    if node.type == "function_definition":
-        own = any(text(i) == name for i in walk(field(node, "declarator"), "identifier"))
-        kernel = f'extern "C" __global__ void __launch_bounds__({BLOCK}) '
-        said = kernel if own else f"__device__ {type_of(node)} "
-        return [(node.start_byte, field(node, "declarator").start_byte, said)]
-    if node.type == "template_declaration":
-        return _template(node)
-    if node.type != "declaration":
-        return []
-    if not {"const", "constexpr"} & set(text(node).split()) and not any(walk(node, "function_declarator")):
-        raise CannotError("it has variables outside of functions")
-    if not any(walk(node, "array_declarator", "function_declarator")):
-        return []  # a constant number is one on the device too
-    return [over(node, "__device__ " + re.sub(r"\b(static|constexpr)\b", "", text(node)).strip())]
-
-
-def _template(node: Node) -> list[Edit]:
-    inner = next(walk(node, "function_definition"), None)
-    if inner is None:
-        return []
-    return [(inner.start_byte, field(inner, "declarator").start_byte, f"__device__ {type_of(inner)} ")]
 
 
 def _plan(writer: _Writer) -> str:

@@ -14,35 +14,26 @@ from functools import lru_cache
 import islpy
 from tree_sitter import Node
 
+from kernelwright.nests.calls import impure
 from kernelwright.nests.heads import after, types, unconditional
-from kernelwright.nests.loops import Access, Linear, Loop, Nest, jumps
+from kernelwright.nests.loops import ANYWHERE, Access, Linear, Loop, Nest, jumps
 from kernelwright.nests.syntax import (
     LOOPS,
     assigned,
     bare,
-    base_of,
     called,
-    declared,
     declared_names,
+    exposed,
     field,
     first_event,
-    functions,
     mentions,
-    parse,
     statements,
     text,
+    variable_of,
     walk,
     writes,
 )
-from kernelwright.nests.values import ANYWHERE
 
-_NAMES = """sqrt rsqrt cbrt
-exp exp2 expm1 log log2 log10 log1p pow sin cos tan asin acos atan atan2 sinh cosh tanh fabs abs labs
-floor ceil round trunc rint fmod fmin fmax min max hypot erf erfc copysign isnan isinf isfinite fma
-lround sizeof swap static_cast
-numeric_limits tgamma lgamma signbit"""
-PURE = frozenset(f"{name}{end}" for name in _NAMES.split() for end in ("", "f", "l"))
-"""Functions of the standard library that do nothing but compute."""
 _TRUTHS = {"1": "||", "true": "||", "0": "&&", "false": "&&"}
 """What a flag is set to, and how flags that were set apart are combined."""
 EXTREMES = {"fmin": "min", "fminf": "min", "min": "min", "fmax": "max", "fmaxf": "max", "max": "max"}
@@ -105,7 +96,7 @@ def _judge(nest: Nest, loop: Loop) -> Verdict:
         return Verdict("nobody can say how often it runs")
     if jumps(loop):
         return Verdict("something leaves it before its end")
-    call = _impure(nest, loop.node)
+    call = impure(nest, loop.node)
     if call:
         return Verdict(f"{call} may do anything")
     verdict = Verdict()
@@ -117,67 +108,32 @@ def _judge(nest: Nest, loop: Loop) -> Verdict:
     return verdict
 
 
-def _impure(nest: Nest, node: Node) -> str:
-    """A call within that nobody has looked into, or `asm`; empty: there is none."""
-    known = functions(parse(nest.code))
-    for call in walk(node, "call_expression"):
-        name = called(call)
-        if name in known and not _harmless(nest.code, name, ()):
-            return name
-        if name not in known and name not in PURE:
-            return name
-    return next(
-        (n.type for n in walk(node, "gnu_asm_expression", "new_expression", "delete_expression", "lambda_expression")),
-        "",
-    )
-
-
-def _harmless(code: str, name: str, above: tuple[str, ...]) -> bool:
-    """Whether a function of the file writes nothing but its own variables, and calls none that does."""
-    known = functions(parse(code))
-    if name in above:
-        return False
-    body = field(known[name], "body")
-    own = {text(n) for _, d, n in declared(body)}
-    arrays = {text(n) for _, d, n in declared(body) if d.type == "array_declarator" or "[" in text(d).split("=")[0]}
-    values = {text(n) for d, one, n in declared(known[name]) if one.type == "identifier"}
-    if any(
-        text(base_of(p)) not in (arrays if p.type != "identifier" else own | values) for p, _, _ in writes(known[name])
-    ):
-        return False
-    if any("static" in text(d).split() for d, _, _ in declared(body)):
-        return False
-    for call in walk(body, "call_expression"):
-        callee = called(call)
-        if callee not in PURE and (callee not in known or not _harmless(code, callee, (*above, name))):
-            return False
-    return True
-
-
 # --- arrays -------------------------------------------------------------------------------------------------------
 
 
 def _arrays(nest: Nest, loop: Loop, inner: Sequence[Access], verdict: Verdict) -> str:
     """What keeps the loop in order because of an array; empty: nothing does."""
     inside = declared_names(loop.node)
-    meeting = [pair for pair in _pairs(inner) if pair[0].array not in inside and carried(*pair, loop)]
-    for array in dict.fromkeys(one.array for one, _ in meeting):
-        own = [a for a in inner if a.array == array]
+    meeting = [pair for pair in _pairs(inner) if not {a.root for a in pair} & inside and carried(*pair, loop)]
+    for array in dict.fromkeys(one.array for pair in meeting for one in pair):
+        own = [a for a in inner if a.root == array.split(".")[0]]
         parts = [a for a in own if any(a in pair for pair in meeting)]
         operator = _updated(parts)
-        if array in nest.local_arrays and _private(nest, loop, own):
-            verdict.private += (array,)
-        elif operator and array != ANYWHERE:
+        if own[0].root in verdict.private:
+            continue
+        if own[0].root in nest.local_arrays and _all_private(nest, loop, own):
+            verdict.private += (own[0].root,)
+        elif operator and array != ANYWHERE and not any(a.array != array for a in parts):
             verdict.histograms[array] = operator
         else:
-            return f"passes meet in {array}"
+            return f"passes meet in {array}" if array != ANYWHERE else "passes may meet where a pointer leads"
     return ""
 
 
 def _pairs(accesses: Sequence[Access]) -> Iterable[tuple[Access, Access]]:
     for place, one in enumerate(accesses):
         for two in accesses[place:]:
-            if (one.write or two.write) and (one.array == two.array or ANYWHERE in (one.array, two.array)):
+            if (one.write or two.write) and one.meets(two):
                 yield one, two
 
 
@@ -186,7 +142,8 @@ def carried(one: Access, two: Access, loop: Loop, order: str = "!=", more: str =
 
     `order` is how the first pass compares with the second, which may be one of another loop; `more` is asked for besides.
     """
-    if one.place is None or two.place is None:
+    lost = ANYWHERE in (one.array, two.array) or one.unit != two.unit
+    if one.place is None or two.place is None or lost:
         return True
     outer = loop.around[:-1]
     names = [*(o.variable for o in outer), *_renamed(one, outer, "a"), *_renamed(two, outer, "b")]
@@ -254,11 +211,18 @@ def only_updated(nest: Nest, loop: Loop, array: str) -> bool:
     return bool(_updated([a for a in nest.accesses if a.array == array and loop in a.loops]))
 
 
+def _all_private(nest: Nest, loop: Loop, own: Sequence[Access]) -> bool:
+    """The same of an array as a whole, or of each member of its structures."""
+    arrays = {a.array for a in own}
+    alone = all(len({a.unit for a in own if a.array == one}) == 1 for one in arrays)
+    whole = own[0].root not in arrays or len(arrays) == 1
+    return alone and whole and all(_private(nest, loop, [a for a in own if a.array == one]) for one in arrays)
+
+
 def _private(nest: Nest, loop: Loop, own: Sequence[Access]) -> bool:
     """Whether each pass writes all that it reads of an array of the function's own, and nobody reads it afterwards."""
-    array = own[0].array
-    if first_event(list(after(loop.node)), array) == "read" and any(
-        a.array == array and loop not in a.loops and not a.write for a in nest.accesses
+    if first_event(list(after(loop.node)), own[0].root) == "read" and any(
+        a.root == own[0].root and loop not in a.loops and not a.write for a in nest.accesses
     ):
         return False
     around = loop.around
@@ -302,9 +266,13 @@ def _touched(access: Access, around: Sequence[Loop], names: Sequence[str]) -> "i
 def _scalars(nest: Nest, loop: Loop, verdict: Verdict) -> None:
     body = field(loop.node, "body")
     inside = declared_names(loop.node)
-    plain = {text(p) for p, _, _ in writes(body) if p.type == "identifier"} - inside
+    plain = {variable_of(p) for p, _, _ in writes(body)} - inside - {""}
+    elsewhere = exposed(nest.function)
     arrays = set(nest.local_arrays)
     for name in sorted(plain - arrays):
+        if name in elsewhere:
+            verdict.reason = f"a pointer leads to {name}"
+            return
         if first_event([body], name) != "read" and first_event(list(after(loop.node)), name) != "read":
             verdict.private += (name,)
             continue

@@ -1,4 +1,4 @@
-"""Calls of a file's own functions, put in the caller's place, so that their loops are seen; and structures taken apart.
+"""Calls of a file's own functions, put in the caller's place, so that their loops are seen.
 
 A call is taken apart where it is a statement of its own, or all of an assignment, an initial value or a `return`, and the
 function returns at its end alone. What it is given by a plain name, or by the address of one, is named so within it too;
@@ -6,10 +6,10 @@ anything else becomes a local of the callee's parameter's type.
 """
 
 import re
-from itertools import count
 
 from tree_sitter import Node
 
+from kernelwright.nests.aliases import bound, by_reference
 from kernelwright.nests.syntax import (
     LOOPS,
     assigned,
@@ -20,6 +20,7 @@ from kernelwright.nests.syntax import (
     edited,
     field,
     functions,
+    mentions,
     over,
     parameters,
     parse,
@@ -47,7 +48,7 @@ def inlined(code: str, name: str) -> str:
         statement = _statement(call)
         assert statement is not None
         code = edited(code, [over(statement, _in_place(call, statement, callee, f"_{number}"))])
-    return _without_structures(_without_vectors(code, name), name)
+    return _without_vectors(code, name)
 
 
 def _calls(function: Node) -> list[tuple[Node, Node]]:
@@ -92,12 +93,19 @@ def _statement(call: Node) -> Node | None:
 def _in_place(call: Node, statement: Node, callee: Node, suffix: str) -> str:
     body, made = field(callee, "body"), list[str]()
     own = {text(n): f"{text(n)}{suffix}" for _, _, n in declared(body)}
-    for parameter, given in zip(parameters(callee), field(call, "arguments").named_children, strict=True):
+    arguments = field(call, "arguments").named_children
+    for parameter, given in zip(parameters(callee), arguments, strict=True):
         name = text(declared_name(field(parameter, "declarator")))
         plain = given.type == "identifier" or (
             given.type == "pointer_expression" and bare(field(given, "argument")).type == "identifier"
         )
-        if plain and name not in assigned(body) and "(" not in text(field(parameter, "declarator")):
+        once = sum(mentions(a, text(given)) for a in arguments) < 2
+        if given.type == "identifier" and by_reference(parameter):
+            own[name] = text(given)
+        elif by_reference(parameter):
+            own[name] = f"{name}{suffix}"
+            made.append(bound(parameter, own[name], text(given)))
+        elif plain and once and name not in assigned(body) and "(" not in text(field(parameter, "declarator")):
             own[name] = text(given) if given.type == "identifier" else f"({text(given)})"
         else:
             own[name] = f"{name}{suffix}"
@@ -156,79 +164,20 @@ def _local(parameter: Node, name: str, given: str) -> str:
 
 
 def _without_vectors(code: str, name: str) -> str:
-    """A vector that begins as a copy of an array, and is copied back, is that array."""
+    """A vector that begins as a copy of an array, and is copied back, is that array; where any vector begins is `&v[0]`."""
     while True:
         function = functions(parse(code))[name]
         found = next((m for d in walk(function, "declaration") if (m := _OVER.fullmatch(text(d)))), None)
         if found is None:
-            return code
+            break
         kind, vector, array, length = found.groups()
         code = code.replace(found[0], f"{kind} *{vector} = ({kind}*){array};", 1)
         code = code.replace(f"std::copy({vector}.begin(), {vector}.end(), {array});", "")
         code = re.sub(rf"\b{vector}\.size\(\)", f"({length})", code)
-
-
-def _without_structures(code: str, name: str) -> str:
-    """Locals that are structures become locals for each of their fields, where only fields of them are spoken of."""
-    for _ in count():
-        function = functions(parse(code))[name]
-        found = next(
-            (
-                (d, one)
-                for d, one, _ in declared(field(function, "body"))
-                if (made := fields(code, d)) and _apart(function, one, made)
-            ),
-            None,
-        )
-        if found is None:
-            return code
-        declaration, one = found
-        variable = text(declared_name(one))
-        apart = " ".join(f"{kind} {stars}{variable}__{f};" for f, kind, stars in fields(code, declaration))
-        edits = [over(declaration, apart)]
-        edits += [
-            over(e, f"{variable}__{text(field(e, 'field'))}")
-            for e in walk(function, "field_expression")
-            if _variable(e) == variable
-        ]
-        code = edited(code, edits)
-    raise AssertionError
-
-
-def fields(code: str, declaration: Node) -> list[tuple[str, str, str]]:
-    """The fields of a declaration's structure: name, type, stars. Empty: it is none, or has arrays or structures in it."""
-    named = text(field(declaration, "type")).removeprefix("struct ").strip()
-    for node in walk(parse(code), "struct_specifier"):
-        body, own = node.child_by_field_name("body"), node.child_by_field_name("name")
-        alias = (
-            node.parent.child_by_field_name("declarator")
-            if node.parent and node.parent.type == "type_definition"
-            else None
-        )
-        if body is None or named not in (text(n) for n in (own, alias) if n is not None):
-            continue
-        found = []
-        for f in body.named_children:
-            for d in declarators(f):
-                if d.type not in ("field_identifier", "pointer_declarator"):
-                    return []
-                found.append((text(declared_name(d)), type_of(f), "*" * text(d).count("*")))
-        return found
-    return []
-
-
-def _variable(expression: Node) -> str:
-    """The variable whose field it is: `p` of `p.x` and of `(&p)->x`."""
-    inner = bare(field(expression, "argument"))
-    if inner.type == "pointer_expression" and text(inner).startswith("&"):
-        inner = bare(field(inner, "argument"))
-    return text(inner) if inner.type == "identifier" else ""
-
-
-def _apart(function: Node, one: Node, fields: list[tuple[str, str, str]]) -> bool:
-    """Whether nothing but the fields of a declared structure is spoken of."""
-    variable = text(declared_name(one))
-    if one.type not in ("identifier",) or not fields:
-        return False
-    spoken = sum(_variable(e) == variable for e in walk(function, "field_expression"))
-    return sum(text(i) == variable for i in walk(function, "identifier")) == spoken + 1
+        code = re.sub(rf"\b{vector}\.(data|begin)\(\)", vector, code)
+        code = re.sub(rf"\b{vector}\.end\(\)", f"({vector} + {length})", code)
+    for declaration, one, _ in declared(functions(parse(code))[name]):
+        if type_of(declaration).replace("const ", "").startswith(("std::vector<", "std::array<")):
+            vector = text(declared_name(one))
+            code = re.sub(rf"\b{vector}\.data\(\)", f"(&{vector}[0])", code)
+    return code

@@ -13,6 +13,9 @@ from tree_sitter import Node
 from kernelwright.nests.heads import Head
 from kernelwright.nests.syntax import JUMPS, LOOPS, field, walk
 
+ANYWHERE = "?"
+"""The array of a pointer that may point into any."""
+
 
 @dataclass(frozen=True)
 class Linear:
@@ -76,6 +79,18 @@ class Access:
     loops: tuple[Loop, ...]
     guards: tuple[str, ...]
     """Conditions under which it is reached, over the variables of its loops."""
+    unit: str = ""
+    """The type that subscripts count in; empty: nobody knows."""
+
+    @property
+    def root(self) -> str:
+        """The array without the names of members: `a` of `a.x`."""
+        return self.array.split(".")[0]
+
+    def meets(self, other: "Access") -> bool:
+        """Whether both may be of one array: the same, one a member of the other, or one anywhere."""
+        one, two = f"{self.array}.", f"{other.array}."
+        return one.startswith(two) or two.startswith(one) or ANYWHERE in (self.array, other.array)
 
 
 @dataclass(eq=False)

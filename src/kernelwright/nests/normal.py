@@ -9,9 +9,11 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
+from kernelwright.nests.aliases import named_once, pointed_back, swapped
 from kernelwright.nests.heads import WHOLE, Head, after, bound_of, counted_head, head_of, step_of, types, unconditional
 from kernelwright.nests.inline import inlined
 from kernelwright.nests.promote import promoted, running
+from kernelwright.nests.structures import taken_apart
 from kernelwright.nests.syntax import (
     JUMPS,
     Edit,
@@ -48,6 +50,10 @@ def normal(code: str, name: str) -> str:
             (
                 found
                 for find in (
+                    pointed_back,
+                    swapped,
+                    named_once,
+                    taken_apart,
                     _shortened,
                     _copied,
                     _unbroken,
@@ -156,19 +162,26 @@ def _shortened(function: Node) -> list[Edit] | None:
 
 
 def _copied(function: Node) -> list[Edit] | None:
-    """`memcpy` and `memset` of whole elements are loops."""
+    """`memcpy` and `memset` of whole elements are loops. `memmove` may overlap, and other types are other bits."""
     for statement in walk(function, "expression_statement"):
         call = bare(statement.named_children[0]) if statement.named_children else statement
         name = text(field(call, "function")).removeprefix("std::") if call.type == "call_expression" else ""
-        if name not in ("memcpy", "memmove", "memset"):
+        if name not in ("memcpy", "memset"):
             continue
-        to, value, size = (text(one) for one in field(call, "arguments").named_children)
+        given = field(call, "arguments").named_children
+        to, value, size = (text(one) for one in given)
         if name == "memset" and value != "0":
             continue
-        at, kind = f"at_{statement.start_byte}", types(function).get(to, ("", False))[0].replace("const ", "")
-        if kind:
-            given = "0" if name == "memset" else f"({value})[{at}]"
-            loop = f"for (long {at} = 0; {at} < ({size}) / sizeof({kind}); ++{at}) ({to})[{at}] = {given};"
+        known = {name: kind.replace("const ", "") for name, (kind, many) in types(function).items() if many}
+        at, kind = f"at_{statement.start_byte}", known.get(to, "")
+        if kind and (name == "memset" or {known[i] for i in identifiers(given[1]) if i in known} == {kind}):
+            zero = "0" if WHOLE.match(kind) or kind in ("float", "double") else "{}"
+            taken = zero if name == "memset" else f"({value})[{at}]"
+            rows = (
+                sum(1 for _, one, n in declared(function) if text(n) == to for _ in walk(one, "array_declarator")) > 1
+            )
+            into = f"(({kind} *){to})" if rows else f"({to})"
+            loop = f"for (long {at} = 0; {at} < ({size}) / sizeof({kind}); ++{at}) {into}[{at}] = {taken};"
             return [over(statement, loop)]
     return None
 

@@ -106,7 +106,7 @@ def _may_swap(nest: Nest, known: Mapping[Loop, Verdict], outer: Loop, inner: Loo
         if not verdict.parallel or verdict.scan or verdict.extremes:
             return False
     inside = [a for a in nest.accesses if inner in a.loops]
-    met = ((a, b) for a in inside for b in inside if (a.write or b.write) and a.array == b.array)
+    met = ((a, b) for a in inside for b in inside if (a.write or b.write) and a.meets(b))
     return not any(_turned(a, b, outer, inner) for a, b in met if a.array not in known[outer].histograms)
 
 
@@ -167,7 +167,7 @@ def _may_fuse(nest: Nest, known: Mapping[Loop, Verdict], one: Loop, two: Loop) -
     pairs = [(a, b) for a in nest.accesses if one in a.loops for b in nest.accesses if two in b.loops]
     if set(known[one].private) & set(known[two].private):
         return False
-    return not any(_later(a, b, one, two) for a, b in pairs if (a.write or b.write) and a.array == b.array)
+    return not any(_later(a, b, one, two) for a, b in pairs if (a.write or b.write) and a.meets(b))
 
 
 def _later(a: Access, b: Access, one: Loop, two: Loop) -> bool:

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tree_sitter import Node
 
-from kernelwright.nests.heads import WHOLE, Head, head_of
+from kernelwright.nests.heads import WHOLE, Head, head_of, types
 from kernelwright.nests.loops import Access, Linear, Loop, Nest, Value
 from kernelwright.nests.syntax import (
+    GIVEN,
     LOOPS,
     assigned,
     bare,
@@ -17,15 +19,17 @@ from kernelwright.nests.syntax import (
     declared_name,
     field,
     functions,
+    given_away,
     mentions,
     parameters,
     parse,
     text,
     type_of,
+    variable_of,
     walk,
     writes,
 )
-from kernelwright.nests.values import ANYWHERE, BYTES, Pointer, Values, indices
+from kernelwright.nests.values import BYTES, LOST, Pointer, Values, indices, unit_of
 
 
 def read_nest(code: str, name: str, sizes: Mapping[str, int]) -> Nest:
@@ -36,6 +40,10 @@ def read_nest(code: str, name: str, sizes: Mapping[str, int]) -> Nest:
     return reader.nest
 
 
+ODD = ("reference_declarator", "structured_binding_declarator")
+"""What is left of other names, and what may do anything."""
+
+
 class _Reader(Values):
     def __init__(self, nest: Nest) -> None:
         super().__init__(nest.sizes)
@@ -43,10 +51,14 @@ class _Reader(Values):
         self.loop: Loop | None = None
         self.guards: tuple[str, ...] = ()
         self.swapped = _swapped(nest.function)
+        self.united = any(walk(parse(nest.code), "union_specifier"))
         nest.mixed |= self.swapped
 
     def run(self) -> None:
         root = parse(self.nest.code)
+        odd = next(walk(field(self.nest.function, "body"), *ODD), None) or next(walk(root, "operator_name"), None)
+        if odd is not None:
+            raise ValueError(f"{text(odd)!r} may be another name of anything")
         for declaration in (
             *(n for n in root.named_children if n.type == "declaration"),
             *parameters(self.nest.function),
@@ -82,12 +94,12 @@ class _Reader(Values):
         inner = field(one, "declarator") if one.type == "init_declarator" else one
         sizes, starred = self._extents(inner), any(walk(inner, "pointer_declarator"))
         if sizes and not starred:
-            self.pointers[name] = Pointer(name, Linear(), tuple(sizes[1:]))
+            self.pointers[name] = Pointer(name, Linear(), tuple(sizes[1:]), unit_of(kind))
             if own:
                 self.nest.local_arrays[name] = inner
                 self.nest.extents[name] = tuple(sizes)
         elif kind.replace("const ", "").startswith(("std::vector<", "std::array<")):
-            self.pointers[name] = Pointer(name, Linear())
+            self.pointers[name] = Pointer(name, Linear(), (), unit_of(kind))
             self._contained(name, one)
         elif starred or (value is not None and kind == "auto" and self.target(value)):
             self._point(name, kind, value if own else None, tuple(sizes), own)
@@ -102,8 +114,12 @@ class _Reader(Values):
             self.nest.mixed.add(target.array)
         if fresh and value is not None:
             self._allocated(name, value, kind)
-        alone = Pointer(name if fresh else ANYWHERE, Linear())
-        self.pointers[name] = Pointer(target.array, target.offset, sizes or target.extents) if target else alone
+        unit = "" if kind.replace("const ", "") == "auto" else unit_of(kind)
+        alone = Pointer(name, Linear(), (), unit) if fresh else LOST
+        if target and unit and target.unit and unit != target.unit:
+            target = replace(target, offset=None)
+        found = replace(target, extents=sizes or target.extents, unit=unit or target.unit) if target else alone
+        self.pointers[name] = found
 
     def _contained(self, name: str, one: Node) -> None:
         """A vector with its length, which is memory of the function's own."""
@@ -148,7 +164,7 @@ class _Reader(Values):
         for name in assigned(node):
             self.known[name] = None
             if name in self.pointers and name not in self.swapped and name not in self.nest.local_arrays:
-                self.pointers[name] = Pointer(ANYWHERE, None)
+                self.pointers[name] = LOST
 
     def _loop(self, node: Node) -> None:
         loop = Loop(node, head_of(node), self.loop)
@@ -195,34 +211,36 @@ class _Reader(Values):
 
     def _expression(self, node: Node) -> None:
         """Anything evaluated for what it does."""
-        if node.type == "comma_expression":
-            for child in node.named_children:
+        one = bare(node)
+        if one.type == "comma_expression":
+            for child in one.named_children:
                 self._expression(child)
             return
-        self._reads(node)
-        one = bare(node)
         if one.type not in ("assignment_expression", "update_expression"):
+            self._reads(node)
             return
         place = bare(field(one, "left" if one.type == "assignment_expression" else "argument"))
         name = text(place)
+        known, pointer = self.known.get(name), self.pointers.get(name)
+        self._reads(node)
         if place.type != "identifier":
             return
         plain = one.type == "assignment_expression" and text(field(one, "operator")) == "="
-        if name in self.pointers and name not in self.nest.local_arrays:
+        if pointer is not None and name not in self.nest.local_arrays:
             if name not in self.swapped:
                 value = field(one, "right") if one.type == "assignment_expression" else None
                 fresh = plain and value is not None and "alloc" in text(value)
-                target = Pointer(name, Linear()) if fresh else self._moved(name, one, plain)
-                self.pointers[name] = target or Pointer(ANYWHERE, None)
+                target = replace(pointer, array=name, offset=Linear()) if fresh else self._moved(pointer, one, plain)
+                self.pointers[name] = target or LOST
         else:
-            self.known[name] = self.value(field(one, "right")) if plain else self._changed(one, name)
+            self.known[name] = self.value(field(one, "right")) if plain else self._changed(known, one)
 
-    def _moved(self, name: str, one: Node, plain: bool) -> Pointer | None:
+    def _moved(self, old: Pointer, one: Node, plain: bool) -> Pointer | None:
         if plain:
             return self.target(field(one, "right"))
-        old, by = self.pointers[name], self._amount(one)
-        extents = self.pointers[name].extents
-        return Pointer(old.array, old.offset.plus(by) if old.offset and by else None, extents) if not extents else None
+        by = self._amount(one)
+        moved = old.offset.plus(by) if old.offset and by else None
+        return replace(old, offset=moved) if not old.extents else None
 
     def _amount(self, one: Node) -> Value:
         operator = text(field(one, "operator"))
@@ -231,34 +249,58 @@ class _Reader(Values):
         value = self.value(field(one, "right"))
         return Linear().plus(value, 1 if operator == "+=" else -1) if value and operator in ("+=", "-=") else None
 
-    def _changed(self, one: Node, name: str) -> Value:
-        old, by = self.known.get(name), self._amount(one)
+    def _changed(self, old: Value, one: Node) -> Value:
+        by = self._amount(one)
         return old.plus(by) if old and by else None
 
     def _reads(self, node: Node) -> None:
         """All accesses within an expression, those that write among them."""
         places = ("subscript_expression", "pointer_expression", "field_expression")
         if node.type in places and self.is_place(node):
-            array, where = self.place(node) or (ANYWHERE, None)
-            role = _role(node)
-            for write in (False, True) if role == "both" else (role == "write",):
-                self._note(array, where, write, node)
+            found, role = self.place(node) or LOST, _role(node)
+            call = _addressed(node, decays=bool((there := self.target(node)) and there.extents) or self._is_array(node))
+            if call is not None:
+                found, role = replace(found, offset=None), "read" if self._only_reads(call, node) else "both"
+            for write in {"both": (False, True), "none": ()}.get(role, (role == "write",)):
+                self._note(found, write, node)
             self._subscripts(node)
             return
         call = _taking(node) if node.type == "identifier" and text(node) in self.pointers else None
         if call is not None:
             read_only = "const" in self._declared_as(text(node)) or self._only_reads(call, node)
             for write in (False,) if read_only else (False, True):
-                self._note(self.pointers[text(node)].array, None, write, node)
+                self._note(replace(self.pointers[text(node)], offset=None), write, node)
         guards = self.guards
         for number, child in enumerate(node.named_children):
             self.guards = (*guards, *self._guarding(node, number))
             self._reads(child)
         self.guards = guards
+        self._within(node)
 
-    def _note(self, array: str, place: Value, write: bool, node: Node) -> None:
+    def _is_array(self, node: Node) -> bool:
+        """Whether a member of a structure is an array."""
+        if node.type != "field_expression":
+            return False
+        members = walk(parse(self.nest.code), "field_declaration")
+        made = (d for m in members for d in declarators(m) if any(walk(d, "array_declarator")))
+        return text(field(node, "field")) in {text(declared_name(d)) for d in made}
+
+    def _within(self, node: Node) -> None:
+        """A variable that changes in the midst of an expression has no known value from there on."""
+        if node.type not in ("assignment_expression", "update_expression", "call_expression"):
+            return
+        for place, operator, _ in writes(node):
+            if operator != GIVEN and place.type != "identifier" and not variable_of(place) and not self.is_place(place):
+                self._note(LOST, True, place)  # what a call, or a choice of two, leads to
+        for name in {variable_of(place) for place, _, _ in writes(node)}:
+            if name in self.known:
+                self.known[name] = None
+            elif name in self.pointers and name not in self.nest.local_arrays and name not in self.swapped:
+                self.pointers[name] = LOST
+
+    def _note(self, there: Pointer, write: bool, node: Node) -> None:
         around = self.loop.around if self.loop else ()
-        self.nest.accesses.append(Access(array, place, write, node, around, self.guards))
+        self.nest.accesses.append(Access(there.array, there.offset, write, node, around, self.guards, there.unit))
 
     def _guarding(self, node: Node, number: int) -> list[str]:
         """What must hold before a part of an expression is evaluated."""
@@ -283,7 +325,13 @@ class _Reader(Values):
         name = text(declared_name(field(parameter, "declarator")))
         kept = not any(text(base_of(place)) == name for place, _, _ in writes(callee))
         return "const" in type_of(parameter) or (
-            kept and not any(mentions(c, name) for c in walk(callee, "call_expression", "init_declarator"))
+            kept
+            and not any(mentions(c, name) for c in walk(callee, "call_expression", "init_declarator"))
+            and not any(
+                mentions(value, name) and types(callee).get(text(place), ("", False))[1]
+                for place, _, value in writes(callee)
+                if value is not None
+            )
         )
 
     def _declared_as(self, name: str) -> str:
@@ -320,7 +368,7 @@ def _high(head: Head) -> Node:
 
 
 def _role(node: Node) -> str:
-    """`read`, `write` or `both`."""
+    """`read`, `write`, `both`, or `none` where only its address is asked."""
     outer = node.parent
     while outer is not None and outer.type == "parenthesized_expression":
         node, outer = outer, outer.parent
@@ -328,16 +376,23 @@ def _role(node: Node) -> str:
         return "write" if text(field(outer, "operator")) == "=" else "both"
     if outer is not None and outer.type == "update_expression":
         return "both"
-    return (
-        "both"
-        if outer is not None and outer.type == "pointer_expression" and text(outer).startswith("&") and _given(outer)
-        else "read"
-    )
+    if outer is not None and outer.type == "pointer_expression" and text(field(outer, "operator")) == "&":
+        return "none"
+    call = outer.parent if outer is not None and outer.type == "argument_list" else None
+    given = call is not None and call.type == "call_expression" and bare(node) in given_away(call)
+    return "both" if given else "read"
 
 
-def _given(node: Node) -> bool:
+def _addressed(node: Node, *, decays: bool) -> Node | None:
+    """The call that gets the place's address, from which it reaches what lies around; an array given decays to its address."""
     outer = node.parent
-    return outer is not None and outer.type == "argument_list"
+    while outer is not None and outer.type in ("parenthesized_expression", "cast_expression", "binary_expression"):
+        outer = outer.parent
+    if outer is not None and outer.type == "pointer_expression" and text(field(outer, "operator")) == "&":
+        decays, outer = True, outer.parent
+    while outer is not None and outer.type in ("parenthesized_expression", "cast_expression", "binary_expression"):
+        outer = outer.parent
+    return outer.parent if decays and outer is not None and outer.type == "argument_list" else None
 
 
 def _taking(node: Node) -> Node | None:

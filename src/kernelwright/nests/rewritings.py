@@ -12,8 +12,9 @@ from functools import lru_cache
 import islpy
 
 from kernelwright.nests.cpp import cpp_source
-from kernelwright.nests.cuda import CannotError, cuda_source
+from kernelwright.nests.cuda import cuda_source
 from kernelwright.nests.dependence import Verdict, verdicts
+from kernelwright.nests.device import CannotError
 from kernelwright.nests.loops import Loop, Nest
 from kernelwright.nests.macros import preprocessed
 from kernelwright.nests.normal import normal
@@ -26,6 +27,7 @@ WRITTEN = {"cpu": "cpp", "cuda": "cuda"}
 """By kind of device, the language of what is made here."""
 UNFORESEEN = (AssertionError, StopIteration, LookupError, ValueError, RecursionError, islpy.Error)
 """How a reader of text ends on text that it was not written for."""
+UNKNOWN = "its code has a form that the reader does not know ({}: {})"
 _MARK = re.compile(r"^// techniques: ([\w, -]+)$", re.MULTILINE)
 
 
@@ -130,9 +132,12 @@ def _made(origin: str, said: str, kind: str, used: frozenset[str]) -> str:
     if not shared(nest, known, 1):
         raise CannotError("no loop can be shared out")
     spec, mark = SerialSpec.model_validate_json(said), f"// techniques: {', '.join(sorted(used))}\n"
-    if kind == "cpu":
-        return mark + cpp_source(head, nest, known, spec, used)
-    return cuda_source(nest, known, spec, used).replace("*/\n", f"*/\n{mark}", 1)
+    try:
+        if kind == "cpu":
+            return mark + cpp_source(head, nest, known, spec, used)
+        return cuda_source(nest, known, spec, used).replace("*/\n", f"*/\n{mark}", 1)
+    except UNFORESEEN as error:
+        raise CannotError(UNKNOWN.format(type(error).__name__, error)) from error
 
 
 def _read(origin: str, said: str, used: frozenset[str]) -> tuple[str, Nest, dict[Loop, Verdict]]:
@@ -144,9 +149,7 @@ def _read(origin: str, said: str, used: frozenset[str]) -> tuple[str, Nest, dict
     try:
         return _known(origin, said, used)
     except UNFORESEEN as error:
-        raise CannotError(
-            f"its code has a form that the reader does not know ({type(error).__name__}: {error})"
-        ) from error
+        raise CannotError(UNKNOWN.format(type(error).__name__, error)) from error
 
 
 @lru_cache(maxsize=256)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernelwright.nests.inline import fields
 from kernelwright.nests.macros import KEPT_BY_CPP, preprocessed
+from kernelwright.nests.structures import fields
 from kernelwright.nests.syntax import declared_name, field, functions, parameters, parse, text, type_of, walk
 
 DTYPES = {

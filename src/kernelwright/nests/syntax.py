@@ -162,19 +162,80 @@ def base_of(node: Node) -> Node:
     return node
 
 
+def variable_of(place: Node) -> str:
+    """The variable that a place is part of without a pointer's help: `s` of `s`, `s.x` and `s.v[k]`; empty: there is none."""
+    place = bare(place)
+    while place.type in ("field_expression", "subscript_expression"):
+        inner = bare(field(place, "argument"))
+        whole = inner.type == "field_expression" if place.type == "subscript_expression" else "->" not in _arrow(place)
+        if not whole:
+            return ""
+        place = inner
+    return text(place) if place.type == "identifier" else ""
+
+
+def _arrow(place: Node) -> str:
+    return text(field(place, "operator"))
+
+
+GIVEN = "&"
+"""The operator of what a call may write."""
+
+
 def writes(node: Node) -> Iterator[tuple[Node, str, Node | None]]:
-    """All that is written within: the place, the operator (`=`, `+=`, `++`), and the value."""
-    for one in walk(node, "assignment_expression", "update_expression"):
+    """All that is written within: the place, the operator (`=`, `+=`, `++`; `&`: a call is given it), and the value."""
+    for one in walk(node, "assignment_expression", "update_expression", "call_expression"):
         if one.type == "update_expression":
             yield bare(field(one, "argument")), text(field(one, "operator")), None
+        elif one.type == "call_expression":
+            yield from ((place, GIVEN, None) for place in given_away(one))
         else:
             yield bare(field(one, "left")), text(field(one, "operator")), field(one, "right")
 
 
+@lru_cache(maxsize=1 << 14)
+def given_away(call: Node) -> tuple[Node, ...]:
+    """Places that a call may write: those whose address it gets, or a reference that is not constant."""
+    root = call
+    while root.parent is not None:
+        root = root.parent
+    taken, swaps = _taken(text(root)).get(called(call), ()), called(call) in ("swap", "exchange")
+    found = list[Node]()
+    for number, given in enumerate(field(call, "arguments").named_children):
+        kind, place = taken[number] if number < len(taken) else "", bare(given)
+        if kind == "reference" or swaps or (kind == "pointer" and place.type == "field_expression"):
+            found.append(place)
+        elif kind != "constant" and place.type == "pointer_expression" and text(field(place, "operator")) == "&":
+            found.append(bare(field(place, "argument")))
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def _taken(code: str) -> dict[str, tuple[str, ...]]:
+    """By function of the file, how it takes each argument: `constant`, a `reference`, a `pointer`, or a value (empty)."""
+
+    def kind(parameter: Node) -> str:
+        if "const" in type_of(parameter).split():
+            return "constant"
+        declarator = field(parameter, "declarator")
+        if declarator.type == "reference_declarator":
+            return "reference"
+        return "pointer" if any(walk(declarator, "pointer_declarator", "array_declarator")) else ""
+
+    return {name: tuple(map(kind, parameters(function))) for name, function in functions(parse(code)).items()}
+
+
 def assigned(node: Node) -> set[str]:
-    """Names of plain variables that are given a value within; a declaration with a value is one too."""
-    names = {text(place) for place, _, _ in writes(node) if place.type == "identifier"}
+    """Names of variables that are given a value within, as a whole or in part; a declaration with a value gives one too."""
+    names = {variable_of(place) for place, _, _ in writes(node)} - {""}
     return names | {text(name) for _, one, name in declared(node) if one.type == "init_declarator"}
+
+
+def exposed(function: Node) -> set[str]:
+    """Variables whose address is kept, so that more may happen to them than their name says."""
+    taken = (n for n in walk(function, "pointer_expression") if text(field(n, "operator")) == "&")
+    kept = (n for n in taken if n.parent is not None and n.parent.type != "argument_list")
+    return {variable_of(field(n, "argument")) for n in kept} - {""}
 
 
 def mentions(node: Node, name: str) -> bool:
@@ -231,6 +292,18 @@ def _written(place: Node, name: str) -> Event:
     return "written" if text(bare(place)) == name else "none"
 
 
+def _of_do(node: Node, name: str) -> Event:
+    """It is run once at least, but perhaps not to its end."""
+    leaves = any(walk(field(node, "body"), "break_statement", "continue_statement"))
+    return _perhaps(node, name) if leaves else first_event(node.named_children, name)
+
+
+def _of_switch(node: Node, name: str) -> Event:
+    known = _event(field(node, "condition"), name)
+    ways = [first_event(case.named_children, name) for case in walk(node, "case_statement")]
+    return known if known != "none" else "read" if "read" in ways else "none"
+
+
 def _perhaps(node: Node, name: str) -> Event:
     return "read" if mentions(node, name) and _event_within(node, name) == "read" else "none"
 
@@ -264,5 +337,6 @@ _EVENTS: dict[str, Callable[[Node, str], Event]] = {
     "assignment_expression": _of_assignment, "declaration": _of_declaration, "array_declarator": _of_declarator,
     "pointer_declarator": _of_declarator, "init_declarator": _of_initial, "binary_expression": _of_operator,
     "if_statement": _either, "conditional_expression": _either, "while_statement": _of_loop, "for_statement": _of_loop,
-    "for_range_loop": _of_loop, "switch_statement": _perhaps, "lambda_expression": _perhaps, "case_statement": _perhaps,
+    "for_range_loop": _of_loop, "switch_statement": _of_switch, "do_statement": _of_do,
+    "lambda_expression": _perhaps, "case_statement": _perhaps,
 }  # fmt: skip

@@ -6,16 +6,14 @@ i * n`) and arrays of arrays all become subscripts of what they point into.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
 from kernelwright.nests.heads import WHOLE
-from kernelwright.nests.loops import Linear, Value
-from kernelwright.nests.syntax import bare, bare_expression, base_of, field, text
+from kernelwright.nests.loops import ANYWHERE, Linear, Value
+from kernelwright.nests.syntax import bare, bare_expression, field, text
 
-ANYWHERE = "?"
-"""The array of a pointer that may point into any."""
 BYTES = {
     "float": 4,
     "int": 4,
@@ -38,6 +36,14 @@ class Pointer:
     offset: Value
     extents: tuple[int | None, ...] = ()
     """Of what it points to: for `float (*a)[8]` eight."""
+    unit: str = ""
+    """The type of an element."""
+    element: bool = False
+    """It is an element's place: what is there, were it a pointer, leads anywhere."""
+
+
+LOST = Pointer(ANYWHERE, None)
+"""A pointer of which nothing is known."""
 
 
 class Values:
@@ -46,6 +52,8 @@ class Values:
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self.known: dict[str, Value] = {name: Linear({}, value) for name, value in sizes.items()}
         self.pointers: dict[str, Pointer] = {}
+        self.united = False
+        """Whether members of one structure may overlap."""
         self.lows: dict[str, int] = {}
         """By loop variable, the least value it has, where that is known."""
 
@@ -64,52 +72,78 @@ class Values:
 
     def is_place(self, node: Node) -> bool:
         """Whether an expression is a place in memory that a pointer leads to."""
+        while node.type in ("field_expression", "parenthesized_expression"):
+            if node.type == "field_expression" and text(field(node, "operator")) == "->":
+                return True
+            node = bare(node) if node.type == "parenthesized_expression" else field(node, "argument")
         if node.type == "pointer_expression":
             return text(field(node, "operator")) == "*"
-        return node.type == "subscript_expression" or text(base_of(node)) in self.pointers
+        return node.type == "subscript_expression" or (node.type == "identifier" and text(node) in self.pointers)
 
-    def place(self, node: Node) -> tuple[str, Value] | None:
-        """The array and the place in it."""
+    def place(self, node: Node) -> Pointer | None:
+        """The array, the place in it, and what subscripts count."""
         node = bare(node)
         if node.type == "field_expression":
-            inner = (
-                self.place(field(node, "argument"))
-                if text(field(node, "operator")) == "."
-                else self._dereferenced(field(node, "argument"))
-            )
-            return (f"{inner[0]}.{text(field(node, 'field'))}", inner[1]) if inner else None
+            dotted = text(field(node, "operator")) == "."
+            inner = (self.place if dotted else self._dereferenced)(field(node, "argument"))
+            if inner is None or inner.array == ANYWHERE or self.united:
+                return inner
+            return replace(inner, array=f"{inner.array}.{text(field(node, 'field'))}")
         if node.type == "pointer_expression":
             return self._dereferenced(field(node, "argument"))
-        if node.type == "subscript_expression":
-            target = self.target(node)
-            return (target.array, target.offset if not target.extents else None) if target else None
-        return None
+        return self._placed(self._target(node)) if node.type == "subscript_expression" else None
 
-    def _dereferenced(self, node: Node) -> tuple[str, Value] | None:
-        target = self.target(node)
-        return (target.array, target.offset if not target.extents else None) if target else None
+    def _dereferenced(self, node: Node) -> Pointer | None:
+        return self._placed(self.target(node))
+
+    def _placed(self, target: Pointer | None) -> Pointer | None:
+        return replace(target, offset=None) if target and target.extents else target
 
     def target(self, node: Node) -> Pointer | None:
         """What an expression points to."""
+        found = self._target(node)
+        return LOST if found is not None and found.element else found
+
+    def _target(self, node: Node) -> Pointer | None:
         node = bare(node)
         if node.type == "identifier":
             return self.pointers.get(text(node))
-        if node.type in ("cast_expression",):
-            inner = self.target(field(node, "value"))
-            rows = re.findall(r"\[([^\]]+)\]", text(field(node, "type")))
-            sizes = [self.value(bare_expression(size)) for size in rows]
-            extents = tuple(size.constant if size and not size.factors else None for size in sizes)
-            return Pointer(inner.array, inner.offset, extents) if inner else None
+        if node.type == "cast_expression":
+            return self._cast(field(node, "value"), text(field(node, "type")))
+        if node.type == "call_expression":
+            return self._called(node)
         if node.type == "pointer_expression" and text(field(node, "operator")) == "&":
-            return self.target(field(node, "argument"))
+            found = self._target(field(node, "argument"))
+            return found and (replace(found, element=False) if found.element else LOST)
         if node.type == "binary_expression" and text(field(node, "operator")) in "+-":
             return self._stepped(field(node, "left"), field(node, "right"), text(field(node, "operator")))
         if node.type == "subscript_expression":
             found = self.target(field(node, "argument"))
             for index in indices(node) if found else ():
-                found = self._inner(found, self.value(index)) if found else None
+                found = self._inner(found, self.value(index)) if found and not found.element else LOST
             return found
         return None
+
+    def _called(self, node: Node) -> Pointer | None:
+        """C++'s casts, and `v.data()`."""
+        function = field(node, "function")
+        cast = re.fullmatch(r"(?:static|reinterpret|const)_cast<(.*)>", text(function), re.DOTALL)
+        if cast:
+            return self._cast(field(node, "arguments").named_children[0], cast[1])
+        data = function.type == "field_expression" and text(field(function, "field")) == "data"
+        return self.target(field(function, "argument")) if data else None
+
+    def _cast(self, value: Node, kind: str) -> Pointer | None:
+        """The same place in other units."""
+        inner = self.target(value)
+        if inner is None:
+            return None
+        rows = re.findall(r"\[([^\]]+)\]", kind)
+        sizes = [self.value(bare_expression(size)) for size in rows]
+        extents = tuple(size.constant if size and not size.factors else None for size in sizes)
+        unit = unit_of(kind)
+        begins = inner.offset is not None and not inner.offset.factors and not inner.offset.constant
+        return Pointer(inner.array, inner.offset if begins or unit == inner.unit else None, extents, unit)
 
     def _stepped(self, left: Node, right: Node, operator: str) -> Pointer | None:
         pointer, by = self.target(left), self.value(right)
@@ -119,12 +153,12 @@ class Values:
             return None
         size = product(pointer.extents)
         moved = pointer.offset.plus(by, size if operator == "+" else -size) if by and pointer.offset and size else None
-        return Pointer(pointer.array, moved, pointer.extents)
+        return replace(pointer, offset=moved)
 
     def _inner(self, pointer: Pointer, index: Value) -> Pointer:
         size = product(pointer.extents)
         place = pointer.offset.plus(index, size) if index and pointer.offset and size else None
-        return Pointer(pointer.array, place, pointer.extents[1:])
+        return replace(pointer, offset=place, extents=pointer.extents[1:], element=not pointer.extents)
 
     def value(self, node: Node) -> Value:
         """A whole number over the loops' variables; None: it is something else."""
@@ -212,6 +246,11 @@ class Values:
                 return None
             total += factor * low
         return total
+
+
+def unit_of(kind: str) -> str:
+    """The type of an element, of a type as it is written."""
+    return re.sub(r"\b(const|struct|restrict|volatile)\b|[*&(].*", "", kind).strip()
 
 
 def product(extents: tuple[int | None, ...]) -> int:

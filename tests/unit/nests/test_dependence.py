@@ -102,6 +102,60 @@ def test_the_loops_of_helpers_are_seen_and_their_arguments_told_apart():
     assert said("step(out, out, n);", step.replace("] +", "] *")) == ["in order"]
 
 
+PAIR = "struct acc { float sum, error; }; struct deep { struct acc in; float v[4]; };"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (f"struct acc s = {{0, 0}}; {OUTER} s.sum += x[i]; *out = s.sum;", ["+"]),
+        (f"struct acc s = {{0, 0}}; {OUTER} {{ out[i] = s.sum; s.sum = x[i]; }}", ["in order"]),
+        (f"struct acc s = {{0, 0}}; {OUTER} (&s)->sum += x[i]; *out = s.sum;", ["+"]),
+        (f"struct acc s = {{0, 0}}, *p = &s; {OUTER} p->sum += x[i]; *out = s.sum;", ["in order"]),
+        (f"struct acc s = {{0, 0}}; {OUTER} keep(&s, x[i]); *out = s.sum;", ["in order"]),
+        (f"struct acc s = {{0, 0}}; {OUTER} {{ struct acc t = s; t.sum *= x[i]; s = t; }} *out = s.sum;", ["in order"]),
+        (f"struct acc s[4] = {{0}}; {OUTER} s[i % 4].sum = s[i % 4].sum * x[i]; *out = s[0].sum;", ["in order"]),
+        (f"struct acc s[4]; {OUTER} {{ s[1].sum = x[i]; out[i] = s[1].sum; }}", ["free"]),
+        (f"struct acc s[4]; s[1].error = 1; {OUTER} {{ s[1].sum = x[i]; out[i] = s[1].sum + s[1].error; }}", ["in order"]),
+        (f"struct deep s = {{0}}; {OUTER} {{ s.in.sum -= s.in.sum * x[i]; out[i] = s.in.sum; }}", ["in order"]),
+        (f"struct deep s = {{0}}; {OUTER} {{ s.v[i % 4] = x[i]; out[i] = s.v[0]; }}", ["in order"]),
+        (f"struct acc *p = (struct acc *)out; {OUTER} p[i].sum = p[i].error * x[i];", ["free"]),
+        (f"struct acc *p = (struct acc *)out; {OUTER} {{ p[i].sum = 1; out[i + 1] = 2; }}", ["in order"]),
+        (f"struct acc *p = (struct acc *)out; {OUTER} {{ struct acc t = p[n - 1 - i]; p[i] = t; }}", ["in order"]),
+        (f"struct acc *p = (struct acc *)out; {OUTER} {{ struct acc t = p[i]; t.sum += 1; p[i] = t; }}", ["free"]),
+        (f"{OUTER} std::swap(out[i], out[n - 1 - i]);", ["in order"]),
+        (f"float s = 0; {OUTER} {{ float t = x[i]; std::swap(s, t); out[i] = t; }}", ["in order"]),
+        (f"float s = 0; float &r = s; {OUTER} r += x[i]; *out = s;", ["+"]),
+        (f"{OUTER} {{ float &r = out[i / 2]; r = x[i]; }}", ["in order"]),
+        (f"{OUTER} {{ float &r = out[i]; r = x[i]; }}", ["free"]),
+        (f"float s = 0; {OUTER} add(s, x[i]); *out = s;", ["+"]),
+        (f"{OUTER} add(out[at[i]], x[i]);", ["array +"]),
+        (f"{OUTER} if (x[i] > 0) out[i] = half(out[i + 1]);", ["in order"]),
+        (f"{OUTER} out[i] = before(&out[i]) * x[i];", ["in order"]),
+        (f"{OUTER} out[i] = before(&a[i]) * x[i];", ["free"]),
+        (f"float s = 0, *p = &s; {OUTER} {{ s = x[i]; out[i] = *p; }}", ["in order"]),
+        (f"int k = 0; {OUTER} {{ out[k = i / 2] = x[i]; a[k] = 1; }}", ["in order"]),
+        (f"float *rows[2]; rows[0] = out; rows[1] = out; {OUTER} rows[i % 2][i / 2] = x[i];", ["in order"]),
+        (f"float t = 0; {OUTER} {{ switch (at[i]) {{ case 0: t = x[i]; break; default: out[i] = t; }} }}", ["in order"]),
+        (f"float t; {OUTER} {{ do {{ if (x[i] > 0) break; t = x[i]; }} while (0); out[i] = t; }}", ["in order", "in order"]),
+        (f"float s; int k; {OUTER} s = x[i], k = i, out[k] = s;", ["free"]),
+        (f"{OUTER} cell(out, i) = x[i];", ["in order"]),
+        (f"{OUTER} (x[i] > 0 ? out[0] : out[1]) = x[i];", ["in order"]),
+        (f"struct deep *d = (struct deep *)out; {OUTER} d->v[i % 4] = x[i];", ["in order"]),
+        (f"{OUTER} {{ auto p = where(out, i); p->sum = x[i]; }}", ["in order"]),
+        (f"auto sqrt = [&](float v) {{ return out[0] += v; }}; {OUTER} a[i] = sqrt(x[i]);", ["in order"]),
+    ],
+)  # fmt: skip
+def test_whatever_a_place_is_called_it_is_seen_as_written(body, expected):
+    helpers = """static void keep(struct acc *to, float v) { float t = to->sum * v; to->error = t; to->sum = t; }
+    static void add(float &to, float v) { to += v; }
+    static float half(float &v) { v *= 0.5f; if (v > 1) return 1; return v; }
+    static float before(const float *p) { return p[-1]; }
+    static float &cell(float *p, int i) { return p[i / 2]; }
+    static struct acc *where(float *p, int i) { return (struct acc *)p + i / 4; }"""
+    assert said(body, f"{PAIR}\n{helpers}", "cpp") == expected
+
+
 def test_macros_are_what_they_stand_for():
     loops = "#ifdef WRONG\n#define LOOP(i) nothing\n#else\n#define LOOP(i) for (int i = 0; i < 64; i++)\n#endif"
     macros = f"#define AT(r, c) ((r) * WIDE + (c))\n#define WIDE 48\n{loops}"

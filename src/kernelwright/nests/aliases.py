@@ -1,0 +1,102 @@
+"""Other names of a place: references, `(&x)->f`, and what `std::swap` does, as plain assignments to places.
+
+What follows reads one name for one place. A reference that cannot be replaced stays, and the reader refuses it.
+"""
+
+from tree_sitter import Node
+
+from kernelwright.nests.syntax import (
+    Edit,
+    assigned,
+    bare,
+    called,
+    declarators,
+    declared,
+    field,
+    identifiers,
+    over,
+    text,
+    type_of,
+    variable_of,
+    walk,
+    writes,
+)
+
+_PLACES = ("identifier", "subscript_expression", "field_expression", "pointer_expression")
+
+
+def pointed_back(function: Node) -> list[Edit] | None:
+    """`(&x)->f` is `x.f`, and `*&x` is `x`."""
+    for one in walk(function, "field_expression", "pointer_expression"):
+        inner = bare(field(one, "argument"))
+        if inner.type != "pointer_expression" or text(field(inner, "operator")) != "&":
+            continue
+        there = text(field(inner, "argument"))
+        if one.type == "field_expression" and text(field(one, "operator")) == "->":
+            return [over(one, f"{there}.{text(field(one, 'field'))}")]
+        if one.type == "pointer_expression" and text(field(one, "operator")) == "*":
+            return [over(one, f"({there})")]
+    return None
+
+
+def swapped(function: Node) -> list[Edit] | None:
+    """`std::swap(x, y);` is three assignments."""
+    for statement in walk(function, "expression_statement"):
+        call = bare(statement.named_children[0]) if statement.named_children else statement
+        if call.type != "call_expression" or called(call) != "swap":
+            continue
+        given, own = [text(one) for one in field(call, "arguments").named_children], f"held_{statement.start_byte}"
+        if len(given) == 2 and not any(walk(field(call, "arguments"), "update_expression", "call_expression")):
+            one, two = given
+            return [over(statement, f"{{ auto {own} = {one}; {one} = {two}; {two} = {own}; }}")]
+    return None
+
+
+def named_once(function: Node) -> list[Edit] | None:
+    """A local reference is the place that it stands for, where that stays the same; one to a value is a value."""
+    for declaration, one, name in declared(field(function, "body")):
+        if one.type != "init_declarator" or field(one, "declarator").type != "reference_declarator":
+            continue
+        if len(declarators(declaration)) != 1 or text(field(one, "declarator")).startswith("&&"):
+            continue
+        place, variable = bare(field(one, "value")), text(name)
+        if place.type not in _PLACES or text(place).startswith("&"):
+            if "const" in type_of(declaration).split():
+                return [over(field(one, "declarator"), variable)]
+            continue
+        scope = declaration.parent
+        if scope is None or not _stays(place, scope, variable):
+            continue
+        used = [i for i in walk(scope, "identifier") if text(i) == variable and i != name]
+        return [over(declaration, ";"), *(over(i, _alone(place)) for i in used)]
+    return None
+
+
+def _alone(place: Node) -> str:
+    return f"({text(place)})" if place.type == "pointer_expression" else text(place)
+
+
+def _stays(place: Node, scope: Node, variable: str) -> bool:
+    """Whether an expression means the same place all through a block."""
+    own = variable_of(place)
+    read = identifiers(place) - ({own} if own and place.type != "subscript_expression" else set())
+    stored = {text(found) for p, _, _ in writes(scope) if (found := _base(p)) is not None and text(found) != variable}
+    deep = {text(b) for s in walk(place, *_PLACES[1:]) if s != place and (b := _base(s)) is not None}
+    return not (read & assigned(scope)) and not (deep & stored) and not any(walk(place, "call_expression"))
+
+
+def _base(place: Node) -> Node | None:
+    while place.type in _PLACES[1:] or place.type == "parenthesized_expression":
+        place = bare(place) if place.type == "parenthesized_expression" else field(place, "argument")
+    return place if place.type == "identifier" else None
+
+
+def by_reference(parameter: Node) -> bool:
+    """Whether a parameter is another name for what it is given."""
+    return field(parameter, "declarator").type == "reference_declarator"
+
+
+def bound(parameter: Node, name: str, given: str) -> str:
+    """A parameter that is a reference, as a local one."""
+    constant = "const " if "const" in type_of(parameter).split() else ""
+    return f"{constant}auto& {name} = {given};"
