@@ -1,6 +1,7 @@
 """A loop nest as a C++ candidate: the function's own text, with OpenMP where its loops allow it, and an entry."""
 
 import math
+import re
 from collections.abc import Collection, Mapping
 
 import islpy
@@ -129,18 +130,29 @@ def _entry(nest: Nest, spec: SerialSpec) -> str:
         {a.name: f"in{i}" for i, a in enumerate(spec.inputs)},
         {a.name: f"out{i}" for i, a in enumerate(spec.outputs)},
     )
-    given = [f"const {C_TYPES[a.dtype]}* {read[a.name]}" for a in spec.inputs]
-    given += [f"{C_TYPES[a.dtype]}* {written[a.name]}" for a in spec.outputs]
+    taken = [f"const {C_TYPES[a.dtype]}* {read[a.name]}" for a in spec.inputs]
+    taken += [f"{C_TYPES[a.dtype]}* {written[a.name]}" for a in spec.outputs]
     for a in spec.outputs:
         size = f"{elements(a, spec)}L * sizeof({C_TYPES[a.dtype]})"
         if a.inout:
             lines.append(f"  std::memcpy({written[a.name]}, {read[a.name]}, {size});")
         elif not covered(nest, names[a.name], elements(a, spec)):
             lines.append(f"  std::memset({written[a.name]}, 0, {size});")
-    kinds = [(a, type_of(p)) for p, a in zip(parameters(nest.function), spec.arguments, strict=True) if a.pointer]
+    named_types = {text(declared_name(field(n, "declarator"))) for n in walk(parse(nest.code), "type_definition")}
+    named_types |= {text(field(n, "name")) for n in walk(parse(nest.code), "alias_declaration")}
+    kinds = [
+        (a, _qualified(type_of(p), named_types))
+        for p, a in zip(parameters(nest.function), spec.arguments, strict=True)
+        if a.pointer
+    ]
     passed = [f"({kind}*){written.get(a.name) or read[a.name]}" for a, kind in kinds]
     lines.append(f"  serial::{spec.function}({', '.join(passed)});")
-    return f'extern "C" void kernel({", ".join(given)}) {{\n' + "\n".join(lines) + "\n}\n"
+    return f'extern "C" void kernel({", ".join(taken)}) {{\n' + "\n".join(lines) + "\n}\n"
+
+
+def _qualified(kind: str, own: set[str]) -> str:
+    """A type with the names that the file made, as they are called from outside of its namespace."""
+    return re.sub(r"\w+", lambda m: f"serial::{m[0]}" if m[0] in own else m[0], kind)
 
 
 def _cast(code: str) -> str:

@@ -97,9 +97,8 @@ def step_of(update: Node, variable: str) -> int:
         return 1 if operator == "++" else -1
     said = re.sub(r"[\s()]", "", text(value))
     if operator == "=":
-        moved = re.fullmatch(rf"{variable}([+-])(\d+)[uUlL]*", said) or re.fullmatch(
-            rf"()(\d+)[uUlL]*\+{variable}", said
-        )
+        own = re.escape(variable)
+        moved = re.fullmatch(rf"{own}([+-])(\d+)[uUlL]*", said) or re.fullmatch(rf"()(\d+)[uUlL]*\+{own}", said)
         return int(f"{moved[1]}{moved[2]}") if moved else 0
     amount = re.fullmatch(r"(\d+)[uUlL]*", said)
     return (int(amount[1]) if operator == "+=" else -int(amount[1])) if amount and operator in ("+=", "-=") else 0

@@ -144,7 +144,8 @@ def _shortened(function: Node) -> list[Edit] | None:
     for one in walk(function, "assignment_expression"):
         left, right = field(one, "left"), bare(field(one, "right"))
         if (
-            left.type != "subscript_expression"
+            left.type not in ("subscript_expression", "pointer_expression", "field_expression")
+            or any(walk(left, "update_expression", "call_expression", "assignment_expression"))
             or text(field(one, "operator")) != "="
             or right.type != "binary_expression"
         ):

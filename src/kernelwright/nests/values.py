@@ -250,7 +250,8 @@ class Values:
 
 def unit_of(kind: str) -> str:
     """The type of an element, of a type as it is written."""
-    return re.sub(r"\b(const|struct|restrict|volatile)\b|[*&(].*", "", kind).strip()
+    held = re.match(r"(?:const )?std::(?:vector|array)<([^<,>]*)", kind)
+    return re.sub(r"\b(const|struct|restrict|volatile)\b|[*&(].*", "", held[1] if held else kind).strip()
 
 
 def product(extents: tuple[int | None, ...]) -> int:

@@ -118,3 +118,22 @@ def test_braces_around_an_inner_loop_are_closed(kind):
     body = "{ for (int i = 0; i < 20; i++) { for (int j = 0; j < 25; j++) { out[i * 25 + j] = x[j * 20 + i]; } } }"
     made = source(HEAD + body, SPEC, kind, frozenset({"threads-over-rows" if kind == "cpu" else "thread-per-element"}))
     assert made.count("{") == made.count("}")
+
+
+@pytest.mark.parametrize("said", ["typedef float real;", "typedef const float cell, *cells; typedef float real;"])
+def test_the_entry_knows_the_names_that_the_file_gave_to_types(said):
+    code = f"{said} void f(const real *x, real *out, int n) {{ for (int i = 0; i < n; i++) out[i] = 2 * x[i]; }}"
+    made = source(code, SPEC, "cpu", frozenset({"threads-over-rows"}))
+    assert "serial::f((const serial::real*)in0, (serial::real*)out0)" in made
+
+
+def test_a_vector_that_is_a_pointer_now_is_spoken_of_as_one():
+    code = """void f(const float *x, float *out, int n) {
+      std::vector<float> v(x, x + n); std::vector<float> half(n);
+      for (int i = 0; i < n; i++) half.data()[i] = *(v.data() + i) + v.begin()[0] + v.end()[-1];
+      for (int i = 0; i < n; i++) out[i] = half[i]; }"""
+    spec = SPEC.model_copy(update={"dialect": "cpp"})
+    for kind, port in (("cpu", "threads-over-rows"), ("cuda", "thread-per-element")):
+        made = source(code, spec, kind, frozenset({port}))
+        assert ".data()" not in made
+        assert ".begin()" not in made
