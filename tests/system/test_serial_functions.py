@@ -22,13 +22,6 @@ NO_WAY = {
     *("conv2d.c.cpp", "resize.c.cpp", "gram_schmidt.c.cpp", "floyd.c.cpp", "layer_norm.c.cpp", "tridiagonal.c.cpp"),
     "particles.b.c",
 }
-FAULTS = {
-    "lennard_jones.a.c": "threads for three passes at a time: too slow beside other work",
-    "nbody.b.c": "threads for three passes at a time: too slow beside other work",
-}
-"""What is known to be amiss; the line goes with the fault."""
-AT_TIMES = {"lennard_jones.a.c", "nbody.b.c"}
-"""Of these, what fails only with some timings of the threads."""
 SAMPLE = {"argmin_abs.b.c", "doitgen.c.cpp", "fdtd2d.c.c", "ranges.b.c", "scan_squares.c.cpp", "trisolv.b.c"}
 
 
@@ -43,10 +36,8 @@ def judged():
 
 
 def case(name):
-    """A file's parameter: of the matrix unless in the sample, expected to fail where that is known."""
+    """A file's parameter: of the matrix unless in the sample."""
     marks = [] if name in SAMPLE else [pytest.mark.matrix]
-    if name in FAULTS:
-        marks.append(pytest.mark.xfail(reason=FAULTS[name], strict=name not in AT_TIMES))
     return pytest.param(name, marks=marks)
 
 

@@ -43,6 +43,8 @@ OWN_COPY = 64
 """Elements of an array that each thread may have a copy of."""
 SHARED_BYTES = 32_768
 """Of a histogram that a block may have a copy of."""
+LEAST_LANES = 8
+"""Passes for which the lanes of a warp are worth their while."""
 PASSES = 1 << 20
 """That a nest of loops is opened for: more than a GPU has threads."""
 IDENTITY = {"+": "0", "*": "1", "^": "0"}
@@ -241,7 +243,7 @@ class _Writer:
         loop, body = one.loops[-1], field(one.loops[-1].node, "body")
         if "warp-per-row" not in self.used or not one.verdict.free or body.type != "compound_statement":
             return []
-        inner = [s for child in loop.children for s in within(child, self.known, 1)]
+        inner = [s for child in loop.children for s in within(child, self.known, 1, LEAST_LANES)]
         plain = [
             s for s in inner if not (s.verdict.extremes or s.verdict.scan or s.verdict.histograms or s.verdict.private)
         ]

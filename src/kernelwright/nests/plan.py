@@ -16,6 +16,12 @@ BUSY = 64
 """Passes from which on one loop is enough for the cores of a CPU."""
 
 
+LEAST = 64
+"""Passes, with those of the loops within, from which on it pays to meet for a loop that is run again and again."""
+UNKNOWN = 1 << 20
+"""Passes of a loop that nobody has counted."""
+
+
 @dataclass(frozen=True)
 class Shared:
     """Loops of which each nests perfectly in the one before; their passes run side by side, all at once."""
@@ -29,17 +35,25 @@ def shared(nest: Nest, known: Mapping[Loop, Verdict], enough: int) -> list[Share
     return [one for loop in nest.loops for one in within(loop, known, enough)]
 
 
-def within(loop: Loop, known: Mapping[Loop, Verdict], enough: int) -> list[Shared]:
-    """The same of one loop."""
-    verdict, inner = known[loop], [one for child in loop.children for one in within(child, known, enough)]
+def within(loop: Loop, known: Mapping[Loop, Verdict], enough: int, least: int = LEAST) -> list[Shared]:
+    """The same of one loop; one that is run within another needs at least so many passes."""
+    verdict = known[loop]
+    inner = [one for child in loop.children for one in within(child, known, enough, least)]
     better = any(one.verdict.free for one in inner)
     if (
         not verdict.parallel
         or ((verdict.scan or verdict.histograms) and better)
         or (loop.passes is not None and loop.passes < 2)
+        or (loop.parent is not None and work(loop) < least)
     ):
         return inner
     return [Shared(_collapsed(loop, known, enough), verdict)]
+
+
+def work(loop: Loop) -> int:
+    """How many passes a loop has, with those of the loops within it."""
+    passes = loop.passes if loop.passes is not None else UNKNOWN
+    return passes * max(1, sum(work(child) for child in loop.children))
 
 
 def _collapsed(loop: Loop, known: Mapping[Loop, Verdict], enough: int) -> tuple[Loop, ...]:

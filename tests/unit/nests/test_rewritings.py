@@ -137,3 +137,14 @@ def test_a_vector_that_is_a_pointer_now_is_spoken_of_as_one():
         made = source(code, spec, kind, frozenset({port}))
         assert ".data()" not in made
         assert ".begin()" not in made
+
+
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_a_loop_of_a_few_passes_within_another_is_not_shared_out(kind):
+    port = frozenset({"threads-over-rows" if kind == "cpu" else "thread-per-element"})
+    inner = "for (int c = 0; c < 3; c++) out[3 * (i % 7) + c] = out[c] * x[i];"
+    assert source(f"{HEAD}{{ for (int i = 0; i < n; i++) {{ {inner} }} }}", SPEC, kind, port) is None
+    pairs = "float v = x[i]; for (int c = 0; c < 3; c++) { out[3 * (i % 7) + c] += v; out[3 * (i % 5) + c] -= v; }"
+    made = source(f"{HEAD}{{ for (int i = 0; i < n; i++) {{ {pairs} }} }}", SPEC, kind, port)
+    assert made.count("omp parallel" if kind == "cpu" else "+= THREADS)") == 1
+    assert "atomic" in made
