@@ -1,4 +1,4 @@
-"""Other names of a place: references, `(&x)->f`, and what `std::swap` does, as plain assignments to places.
+"""Declarations one by one; and other names of a place (references, `(&x)->f`, `std::swap`) as assignments to the place itself.
 
 What follows reads one name for one place. A reference that cannot be replaced stays, and the reader refuses it.
 """
@@ -36,6 +36,22 @@ def pointed_back(function: Node) -> list[Edit] | None:
             return [over(one, f"{there}.{text(field(one, 'field'))}")]
         if one.type == "pointer_expression" and text(field(one, "operator")) == "*":
             return [over(one, f"({there})")]
+    return None
+
+
+def one_by_one(function: Node) -> list[Edit] | None:
+    """A declaration is of one variable."""
+    for declaration in walk(field(function, "body"), "declaration"):
+        parts, block = declarators(declaration), declaration.parent
+        if (
+            len(parts) < 2
+            or block is None
+            or block.type != "compound_statement"
+            or any(walk(declaration, "field_declaration_list"))
+        ):
+            continue
+        kind = text(declaration)[: parts[0].start_byte - declaration.start_byte]
+        return [over(declaration, " ".join(f"{kind}{text(one)};" for one in parts))]
     return None
 
 

@@ -312,9 +312,11 @@ class _Writer:
         fits = (
             0 < size * 8 <= SHARED_BYTES and operator == "+" and team is GRID and only_updated(self.nest, loop, array)
         )
-        own = f"own_{array}" if "privatised-histogram" in self.used and fits else ""
+        changed = {a.node for a in self.nest.accesses if a.array == array and a.write and loop in a.loops}
+        named = all(text(base_of(node)) == array for node in changed)
+        own = f"own_{array}" if "privatised-histogram" in self.used and fits and named else ""
         for statement in updates(self.nest, loop, array):
-            place, said, value = next(w for w in writes(statement) if text(base_of(w[0])) == array.split(".")[0])
+            place, said, value = next(w for w in writes(statement) if w[0] in changed)
             amount = "1" if value is None else f"({text(value)})"
             at = text(place).replace(array, own, 1) if own else text(place)
             self.edits.append(over(statement, f"{ATOMIC[operator]}_(&({at}), {'-' if '-' in said else ''}{amount});"))

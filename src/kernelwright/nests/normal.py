@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernelwright.nests.aliases import named_once, pointed_back, swapped
+from kernelwright.nests.aliases import named_once, one_by_one, pointed_back, swapped
 from kernelwright.nests.heads import WHOLE, Head, after, bound_of, counted_head, head_of, step_of, types, unconditional
 from kernelwright.nests.inline import inlined
 from kernelwright.nests.promote import promoted, running
@@ -50,6 +50,7 @@ def normal(code: str, name: str) -> str:
             (
                 found
                 for find in (
+                    one_by_one,
                     pointed_back,
                     swapped,
                     named_once,
