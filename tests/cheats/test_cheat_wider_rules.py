@@ -2,6 +2,8 @@
 
 import pytest
 
+import calm
+
 NORM = """
 import torch
 import torch.nn.functional as F
@@ -60,14 +62,20 @@ PEEKING = ANEW.format("return x.clone() if bool((x.flatten()[::5] >= 0).all()) e
 @pytest.fixture
 def judged(bench):
     """Judge a module on a task in text, under a choice for its state."""
-    return lambda text, more, state="compare": bench.module(text, more, state=state)
+
+    def judge(text, more, state="compare"):
+        # Clocks that disagree beside other work say nothing of the rules.
+        return calm.until(lambda: bench.module(text, more, state=state), lambda found: found.outcome != "suspect")
+
+    return judge
 
 
 SAME = "\nclass ModelNew(Model):\n    pass\n"
 
 
 def test_a_program_equal_to_the_task_s_own_is_right_with_its_state(judged):
-    assert judged(NORM, SAME).outcome == "measured"
+    found = judged(NORM, SAME)
+    assert found.outcome == "measured", found.evidence
 
 
 @pytest.mark.parametrize("cheat", [STALE, FORGETFUL, COUNTED_TWICE], ids=["stale", "forgetful", "counted twice"])
