@@ -50,6 +50,8 @@ class InputDistribution:
     """Elements by which every pointer is moved off its alignment."""
     of_meaning: bool = False
     """Whether it follows from what inputs mean; integers and masks have their part in it too."""
+    spreads: float = 0.0
+    """Times their spread that values lie away from zero; 0 where they are not moved."""
     weaker: "InputDistribution | None" = None
     """What is tried in its place where the reference does not bear it."""
 
@@ -144,7 +146,8 @@ SPREADS = (256.0, 64.0, 16.0, 2.0)
 def _far(name: str, together: bool) -> InputDistribution:
     far: InputDistribution | None = None
     for spreads in reversed(SPREADS):
-        far = InputDistribution(name, SCALABLE, far_from_zero(spreads, together), of_meaning=True, weaker=far)
+        moved = far_from_zero(spreads, together)
+        far = InputDistribution(name, SCALABLE, moved, of_meaning=True, spreads=spreads, weaker=far)
     assert far is not None
     return far
 

@@ -10,6 +10,7 @@ from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.sandbox.messages.calls import Run
 from kernelwright.evaluate.timing.input_synthesis import FreshInputs
 from kernelwright.evaluate.verify import compare
+from kernelwright.evaluate.verify.distributions import SPREADS
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
 from kernelwright.records.tensor import Domain, Scalar
@@ -102,7 +103,10 @@ def test_a_candidate_may_err_k_times_as_the_worst_seed_and_a_few_ulps(session):
             if case.distribution in ("one huge element", "in order", "far from zero", "rows of every kind"):
                 in_turn = compare.lane(session.reduction(i))
             floor = compare.floor(spec, session.reduction(i), in_turn=in_turn)
-            assert expected.allowed == (4.0 * worst + floor if spec.floating else 0.0)
+            far = case.distribution == "far from zero" and expected.reference_error > 4 * session.base_error[i]
+            # What a mean of values misses is so many times larger beside their spread.
+            lost = [max(4.0 * worst, spreads * floor) for spreads in (SPREADS if far else (0.0,))]
+            assert expected.allowed in [pytest.approx(one + floor if spec.floating else 0.0) for one in lost]
     assert session.reduction(2) == 512
 
 
