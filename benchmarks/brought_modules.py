@@ -12,6 +12,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +56,17 @@ class Kept(Referee):
         """Nothing: the next run goes on with it."""
 
 
+def here() -> list[str]:
+    """The modules whose packages are here: timm needs torchvision, whose wheels for PyPI's torch ask for CUDA's libraries."""
+    return [name for name, text in MODULES.items() if "import timm" not in text or find_spec("timm")]
+
+
 async def measure(campaign: Campaign) -> None:
     """Bring what has no row yet: a file to both targets, then the live module."""
     await campaign.begin_on_device()
     referee = Kept(CONFIG.policy)
     suppliers = Suppliers(evaluator=lambda *_: referee, states=lambda: None, tuning=lambda: None)
-    items = [(name, form, target) for target in TARGETS for form in FORMS for name in MODULES]
+    items = [(name, form, target) for target in TARGETS for form in FORMS for name in here()]
     try:
         with tempfile.TemporaryDirectory() as folder:
             for name, form, target in campaign.left(campaign.chosen(items, "/".join)):
