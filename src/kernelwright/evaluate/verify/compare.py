@@ -8,7 +8,7 @@ reference was exact by luck. The other comparisons are in modules of their own.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, log2, sqrt
+from math import isfinite, log2, prod, sqrt
 from typing import Protocol
 
 import torch
@@ -216,9 +216,22 @@ def longest_reduction(graph: OpGraph, arguments: Sequence[TensorSpec]) -> int:
             continue
         largest = max(read, key=lambda t: t.numel)
         if any(name in node.op for name in ROW_WISE) and largest.shape:
-            longest = max(longest, largest.shape[-1])
+            longest = max(longest, _normalised(node, largest))
         longest = max(longest, largest.numel // max(1, node.result[0].numel))
     return longest
+
+
+def _normalised(node: OpNode, given: TensorSpec) -> int:
+    """Elements that one mean of a normalisation takes in."""
+    shape, groups = given.shape, node.argument("num_groups") or node.argument("group")
+    inner = node.argument("normalized_shape")
+    if isinstance(inner, list | tuple):
+        return prod(shape[-len(inner) :])
+    if len(shape) > 1 and "batch_norm" in node.op:
+        return given.numel // max(1, shape[1])
+    if len(shape) > 1 and any(word in node.op for word in ("group_norm", "instance_norm")):
+        return given.numel // max(1, shape[0] * (groups if isinstance(groups, int) else shape[1]))
+    return shape[-1]
 
 
 def longest_scan(graph: OpGraph, output: int, arguments: Sequence[TensorSpec]) -> int:

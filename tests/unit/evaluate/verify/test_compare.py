@@ -145,6 +145,8 @@ def graph(*nodes):
         ([("sum.default", (), ["x"])], 256),
         ([("_softmax.default", (8, 32), ["x"])], 32),
         ([("native_layer_norm.default", (8, 32), ["x"])], 32),
+        # A channel's mean is of the batch.
+        ([("batch_norm.default", (8, 32), ["x"])], 8),
         # What is reduced and then spread again would be missed by comparing inputs with outputs alone.
         ([("mean.default", (), ["x"]), ("sub.Tensor", (8, 32), ["x", "n0"])], 256),
         ([("full.default", (8, 32), [])], 1),
