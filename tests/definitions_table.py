@@ -148,7 +148,7 @@ def _scalar(kind, value):
 
 def _several(count):
     outputs = {f"y{n}": tensor(["M", "H"]) for n in range(count)}
-    body = ", ".join(f"x * {n + 1}" for n in range(count))
+    body = ", ".join(f"x * {n + 2}" for n in range(count))
     return made(
         f"outputs_{count}",
         {"M": VAR, "H": H},
