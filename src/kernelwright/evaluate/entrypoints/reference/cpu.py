@@ -24,8 +24,8 @@ from kernelwright.evaluate.entrypoints import numerics, session
 from kernelwright.evaluate.entrypoints.reference import export, large
 from kernelwright.evaluate.entrypoints.reference.domains import evidence, seen_of, with_domain, with_domains, with_signs
 from kernelwright.evaluate.entrypoints.reference.effects import Effects, differences, observe
-from kernelwright.evaluate.entrypoints.reference.export import Watch, spec_of
-from kernelwright.evaluate.entrypoints.reference.rounding import Products, casts, in_double, unrounded, variants
+from kernelwright.evaluate.entrypoints.reference.export import Watch, leaf_spec, spec_of
+from kernelwright.evaluate.entrypoints.reference.rounding import casts, in_double, may_round, unrounded, variants
 from kernelwright.evaluate.entrypoints.reference.slices import sliced_inputs
 from kernelwright.evaluate.entrypoints.reference.symbolic import Reference
 from kernelwright.evaluate.entrypoints.reference.task_file import double, executed, init_arguments, literal, module_of
@@ -38,7 +38,6 @@ from kernelwright.evaluate.triton.model import flatten
 from kernelwright.evaluate.triton.reduce import cut, reduce_workload
 from kernelwright.records.free_sizes import FreeSizes
 from kernelwright.records.graph import ASSERTING
-from kernelwright.records.numerics import Numerics
 from kernelwright.records.tensor import Scalar, TensorSpec
 
 if TYPE_CHECKING:
@@ -174,15 +173,9 @@ class ReferenceSide:
 
     def _free_sizes(self, leaves: list[object]) -> FreeSizes | None:
         """Sizes that a caller may choose, found on a copy of the model; None of what a drop-in does not serve anyway."""
-        model = self._models["eager"]
-        told = calltree.tells_sizes(self._result)
-        if (
-            self._large is not None
-            or told
-            or self._state
-            or self._written
-            or sum(t.nbytes for t in model.state_dict().values()) > MOST_COPIED
-        ):
+        model, told = self._models["eager"], calltree.tells_sizes(self._result)
+        weights = sum(t.nbytes for t in model.state_dict().values())
+        if self._large is not None or told or self._state or self._written or weights > MOST_COPIED:
             return None
         try:
             own = copy.deepcopy(model)
@@ -257,7 +250,7 @@ class ReferenceSide:
             if casts(self._graph):
                 exact.forward = unrounded(exact.forward, exact)
             exact.forward = in_double(exact.forward)
-            self._variants |= variants(exact, _may_round())
+            self._variants |= variants(exact, may_round())
         elif variant == "compile":
             self._variants[variant] = torch.compile(model)
         elif variant == "freeze":
@@ -457,7 +450,7 @@ class ReferenceSide:
         return 0
 
     def _specs(self, leaves: list[object]) -> list[TensorSpec | Scalar]:
-        return [_spec(name, leaf) for name, leaf in zip(self._names, leaves, strict=True)]
+        return [leaf_spec(name, leaf) for name, leaf in zip(self._names, leaves, strict=True)]
 
     def _describe_outputs(self, values: list[torch.Tensor], results: int, names: list[str]) -> list[TensorSpec]:
         called = [*(f"output{i}" for i in range(results)), *(f"{name}.after" for name in names)]
@@ -470,20 +463,6 @@ class ReferenceSide:
             spec = spec_of(name, tensor)
             specs.append(spec if name in learned else with_domain(spec, [evidence(tensor)]))
         return specs
-
-
-def _spec(name: str, leaf: object) -> TensorSpec | Scalar:
-    if isinstance(leaf, torch.Tensor):
-        return spec_of(name, leaf)
-    if isinstance(leaf, bool | int | float):
-        return Scalar(name=name, value=leaf)
-    raise TypeError(f"input {name!r} is a {type(leaf).__name__}; tensors, numbers and lists of them can be judged")
-
-
-def _may_round() -> Products:
-    """Which products PyTorch may round to TF32 here."""
-    flags = Numerics(flags=numerics.told())
-    return Products(flags.allows_tf32(convolution=True), flags.allows_tf32(convolution=False))
 
 
 def _seed(seed: int) -> None:

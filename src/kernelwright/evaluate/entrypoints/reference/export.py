@@ -41,6 +41,19 @@ def spec_of(name: str, tensor: torch.Tensor) -> TensorSpec:
     return TensorSpec.model_validate({"name": name, "shape": tuple(int(s) for s in tensor.shape), "dtype": dtype})
 
 
+def leaf_spec(name: str, leaf: object) -> TensorSpec | Scalar:
+    """Of what the reference is called with.
+
+    Raises:
+        TypeError: it cannot be judged.
+    """
+    if isinstance(leaf, torch.Tensor):
+        return spec_of(name, leaf)
+    if isinstance(leaf, bool | int | float):
+        return Scalar(name=name, value=leaf)
+    raise TypeError(f"input {name!r} is a {type(leaf).__name__}; tensors, numbers and lists of them can be judged")
+
+
 def graph(
     model: torch.nn.Module,
     inputs: tuple[list[object], dict[str, object]],

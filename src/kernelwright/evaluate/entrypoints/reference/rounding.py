@@ -22,8 +22,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
+from kernelwright.evaluate.entrypoints import numerics
 from kernelwright.evaluate.sandbox.messages.calls import CUT, LIBRARY_FULL, ROUNDED, SINGLE
 from kernelwright.records.graph import UNTRACED, OpGraph
+from kernelwright.records.numerics import Numerics
 from kernelwright.records.tensor import EPSILON
 
 NAMES = ("float32", "float16", "bfloat16")
@@ -123,6 +125,12 @@ class Products(NamedTuple):
 
     convolutions: bool
     matrices: bool
+
+
+def may_round() -> Products:
+    """Which products PyTorch may round to TF32 under the flags that this process has."""
+    flags = Numerics(flags=numerics.told())
+    return Products(flags.allows_tf32(convolution=True), flags.allows_tf32(convolution=False))
 
 
 FACTORS = {
