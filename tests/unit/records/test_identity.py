@@ -22,6 +22,7 @@ from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.task import DeclaredDomain, Target, Task, TaskLimits, TaskSource, Workload
 from kernelwright.records.tensor import Domain, Scalar, TensorSpec
+from kernelwright.records.workloads import Axis, Part, WorkloadPoint, WorkloadSet
 
 X = TensorSpec(name="x", shape=(4, 8), dtype="int64", domain=Domain.INDEX, bound=7)
 CANDIDATE = Candidate(
@@ -41,6 +42,7 @@ CANDIDATE = Candidate(
         zeroed_outputs=(0,),
     ),
 )
+POINT = WorkloadPoint(name="few", axes={"columns": 4}, values={"epsilon": 0.5})
 TASK = Task(
     source=TaskSource(
         name="a",
@@ -61,6 +63,12 @@ TASK = Task(
         ),
         serial="void total() {}",
         sizes={"n": 8},
+        workloads=WorkloadSet(
+            axes=(Axis(name="rows", low=1, high=64, expression="columns // 2"), Axis(name="columns", high=512)),
+            points=(POINT,),
+            constraints=("rows <= columns",),
+        ),
+        part=Part(point=POINT, sizes={"rows": 2, "columns": 4}, among=3),
     ),
     target=Target(kind="cpu", arch="native", present=True, device="a device"),
     workload=Workload(
@@ -91,6 +99,9 @@ TASK = Task(
 
 CHOICES = {
     ("numerics", "mode"): "strict",
+    ("source", "workloads", "sets"): "globals",
+    ("source", "workloads", "axes", 0, "expression"): "columns // 4",
+    ("source", "workloads", "constraints", 0): "rows < columns",
     ("language",): "triton",
     ("target", "kind"): "cuda",
     ("source", "format"): "text",
@@ -146,7 +157,7 @@ def test_the_samples_fill_every_field():
     """Otherwise the tests below would miss what is empty here."""
     for record in (CANDIDATE, TASK):
         empty = [path for path, value in leaves(record.model_dump(mode="json")) if value in (None, "", [])]
-        assert {*empty} <= {*UNHASHED}
+        assert {*empty} <= {*UNHASHED, ("parts",), ("source", "workloads", "axes", 1, "expression")}
 
 
 @pytest.mark.parametrize("path", paths_of(CANDIDATE), ids=lambda path: ".".join(map(str, path)))
@@ -157,17 +168,34 @@ def test_every_field_of_a_candidate_that_changes_behaviour_changes_its_id(path):
 
 @pytest.mark.parametrize(
     "path",
-    [p for p in paths_of(TASK) if not ("comparator" in str(p) and p[-1] == "kind") and p != ("source", "spec")],
+    [
+        p
+        for p in paths_of(TASK)
+        if not ("comparator" in str(p) and p[-1] == "kind") and p not in (("source", "spec"), ("parts",))
+    ],
     ids=lambda path: ".".join(map(str, path)),
 )
 def test_every_field_of_a_task_but_its_name_changes_its_id(path):
     assert (changed(TASK, path).id == TASK.id) == any(path[: len(one)] == one for one in UNHASHED)
 
 
+def test_what_each_workload_was_admitted_as_is_part_of_a_task():
+    part = TASK.model_copy(update={"graph": OpGraph(inputs=(), parameters=(), nodes=(), outputs=())})
+    assert len({TASK.id, *(TASK.model_copy(update={"parts": parts}).id for parts in ((TASK,), (part,)))}) == 3
+
+
 def test_words_and_limits_that_are_not_there_leave_a_task_what_it_was():
     """Evaluations and receipts from before there were any still hold."""
     bare = TASK.source.model_copy(
-        update={"description": "", "host": "", "limits": TaskLimits(), "serial": "", "sizes": {}}
+        update={
+            "description": "",
+            "host": "",
+            "limits": TaskLimits(),
+            "serial": "",
+            "sizes": {},
+            "workloads": None,
+            "part": None,
+        }
     )
     assert bare.identity_fields().keys() == {"format", "source", "domains", "comparators"}
     assert bare.model_copy(update={"limits": TaskLimits(registers=3)}).identity_fields().keys() >= {"limits"}
