@@ -57,7 +57,7 @@ def test_what_does_not_build_is_told_with_its_log(gpu, source, told):
         (gpu_kernels.ILLEGAL_ADDRESS, "illegal memory access"),
         (gpu_kernels.EXITS, "exited with status 0 before it answered"),
         (gpu_kernels.RAISES, "not today"),
-        (gpu_kernels.NO_TENSOR, "tensors and numbers can be judged"),
+        (gpu_kernels.NO_TENSOR, "the model returned a str"),
     ],
     ids=["illegal address", "exits", "raises", "no tensor"],
 )

@@ -27,7 +27,7 @@ from kernelwright.evaluate.entrypoints.reference.effects import Effects, differe
 from kernelwright.evaluate.entrypoints.reference.export import Watch, leaf_spec, spec_of
 from kernelwright.evaluate.entrypoints.reference.rounding import casts, in_double, may_round, unrounded, variants
 from kernelwright.evaluate.entrypoints.reference.slices import sliced_inputs
-from kernelwright.evaluate.entrypoints.reference.symbolic import Reference
+from kernelwright.evaluate.entrypoints.reference.symbolic import Reference, picks
 from kernelwright.evaluate.entrypoints.reference.task_file import double, executed, init_arguments, literal, module_of
 from kernelwright.evaluate.sandbox.arena import ArenaView, described
 from kernelwright.evaluate.sandbox.messages import calls as messages
@@ -179,6 +179,9 @@ class ReferenceSide:
             return None
         try:
             own = copy.deepcopy(model)
+            if self._device != "cpu" and picks(leaves, self._graph):
+                # A position beyond what is there raises on a host. On a device it ends the process.
+                own, leaves = own.cpu(), [v.cpu() if isinstance(v, torch.Tensor) else v for v in leaves]
             called = partial(self._called, own) if self._tree else None
             return Reference(own, leaves, self._inputs, self._graph, called).free_sizes()
         except Exception:  # noqa: BLE001 (the task's own code at other sizes: then none is known to be free)

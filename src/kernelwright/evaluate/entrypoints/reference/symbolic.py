@@ -15,7 +15,7 @@ import torch
 from kernelwright import calltree
 from kernelwright.evaluate.entrypoints.reference import export
 from kernelwright.records.free_sizes import FreeAxis, FreeSizes
-from kernelwright.records.graph import OpGraph
+from kernelwright.records.graph import ASSERTING, OpGraph
 from kernelwright.records.tensor import Scalar, TensorSpec
 from kernelwright.tasks.free_axes import followed, points, shapes_and_graph
 from kernelwright.tracing import Called, functionalised, traced
@@ -28,6 +28,12 @@ LARGEST = 1 << 26
 NEAR = 1e-2
 """What the results of two ways of computing them may differ by, of their mean size: halves have few digits."""
 Symbols = Mapping[Any, int]
+
+
+def picks(leaves: Sequence[object], graph: OpGraph) -> bool:
+    """Whether positions or labels are among the inputs, or an operation asserts what its inputs are."""
+    whole = any(isinstance(v, torch.Tensor) and not v.is_floating_point() for v in leaves)
+    return whole or not ASSERTING.isdisjoint(node.op for node in graph.nodes)
 
 
 class Reference:
