@@ -5,8 +5,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from kernelwright.records.numerics import NumericsMode
-
 TaskFile = Annotated[
     Path, typer.Argument(metavar="TASK", help="The task: a file with Model and get_inputs.", show_default=False)
 ]
@@ -18,7 +16,7 @@ Entry = Annotated[str | None, typer.Option(help="Name of the kernel's function. 
 WorkspaceBytes = Annotated[int, typer.Option(min=0, help="Bytes of scratch memory that the kernel gets.")]
 Isolation = Annotated[Literal["auto", "strict"], typer.Option(help="strict: refuse to judge in a weakened sandbox.")]
 Numerics = Annotated[
-    NumericsMode,
+    Literal["as-is", "strict", "tf32"],
     typer.Option(help="PyTorch's precision flags: its defaults, fp32 without TF32, or TF32 in matrix products too."),
 ]
 Weights = Annotated[

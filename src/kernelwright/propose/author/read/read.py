@@ -304,7 +304,7 @@ class _Reader:
         picking = [
             user for user in self._readers(node) if _as_a_function(user) in PICKS and _picks_from(user, node.name)
         ]
-        return sum(prod(user.result[0].shape) for user in picking) >= prod(node.result[0].shape) > 0
+        return bool(picking) and sum(prod(user.result[0].shape) for user in picking) >= prod(node.result[0].shape) > 0
 
     def _multiplied(self, node: OpNode, value: Value) -> bool:
         """Whether a product reads each element so often that to compute it as it is read costs more than to store it."""
