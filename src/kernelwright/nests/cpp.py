@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import islpy
 from tree_sitter import Node
 
-from kernelwright.nests.dependence import Extreme, Scan, Verdict, bounds, element_type, only_updated
+from kernelwright.nests.dependence import Extreme, Scan, Verdict, bounds, certain, element_type, only_updated
 from kernelwright.nests.loops import Loop, Nest
 from kernelwright.nests.plan import BUSY, Shared, reachable, shared
 from kernelwright.nests.syntax import (
@@ -89,11 +89,7 @@ def covered(nest: Nest, array: str, size: int) -> bool:
     whole = islpy.Set(f"{{ [e] : 0 <= e < {size} }}")
     written = islpy.Set("{ [e] : false }")
     for access in own:
-        if (
-            access.place is not None
-            and not access.guards
-            and all(one.low is not None and one.high is not None for one in access.loops)
-        ):
+        if certain(access, nest.function):
             exists = f"exists {', '.join(one.variable for one in access.loops)} : " if access.loops else ""
             written = written.union(
                 islpy.Set(f"{{ [e] : {exists}{' and '.join([f'e = {access.place}', *bounds(access.loops)])} }}")

@@ -18,6 +18,7 @@ from kernelwright.nests.calls import impure
 from kernelwright.nests.heads import after, types, unconditional
 from kernelwright.nests.loops import ANYWHERE, Access, Linear, Loop, Nest, jumps
 from kernelwright.nests.syntax import (
+    JUMPS,
     LOOPS,
     assigned,
     bare,
@@ -37,6 +38,15 @@ from kernelwright.nests.syntax import (
 _TRUTHS = {"1": "||", "true": "||", "0": "&&", "false": "&&"}
 """What a flag is set to, and how flags that were set apart are combined."""
 EXTREMES = {"fmin": "min", "fminf": "min", "min": "min", "fmax": "max", "fmaxf": "max", "max": "max"}
+UNSURE = (
+    "if_statement",
+    "conditional_expression",
+    "switch_statement",
+    "while_statement",
+    "lambda_expression",
+    "for_statement",
+)
+"""What holds code that may be passed over; a loop that counts does so by its bounds."""
 COMBINED = {"+=": "+", "-=": "+", "++": "+", "--": "+", "*=": "*", "&=": "&", "|=": "|", "^=": "^"}
 
 
@@ -225,39 +235,67 @@ def _private(nest: Nest, loop: Loop, own: Sequence[Access]) -> bool:
         a.root == own[0].root and loop not in a.loops and not a.write for a in nest.accesses
     ):
         return False
+    sure = [w for w in own if w.write and certain(w, loop.node)]
+    return all(_filled(read, sure, loop) for read in own if not read.write)
+
+
+def certain(access: Access, outer: Node) -> bool:
+    """Whether an access surely happens in every pass of the loops around it within a node, and how often they run is known."""
+    if access.place is None or access.guards:
+        return False
+    node = access.node
+    while node.parent is not None and node != outer:
+        if node.parent.type in UNSURE and not (node.parent.type in LOOPS[:1] and field(node.parent, "body") == node):
+            return False
+        if node.parent.type == "binary_expression" and text(field(node.parent, "operator")) in ("&&", "||"):
+            return False
+        node = node.parent
+    left = (j for j in walk(outer, *JUMPS, "continue_statement") if j.start_byte < access.node.start_byte)
+    known = (
+        one.head and one.low is not None and one.high is not None for one in access.loops if _holds(outer, one.node)
+    )
+    return not any(left) and all(known)
+
+
+def _holds(outer: Node, inner: Node) -> bool:
+    return outer != inner and outer.start_byte <= inner.start_byte < outer.end_byte
+
+
+def _filled(read: Access, writes_: Sequence[Access], loop: Loop) -> bool:
+    """Whether each place that is read was written earlier in the same pass of the loop."""
+    if read.place is None:
+        return False
     around = loop.around
-    names = [one.variable for one in around]
-    written = [_touched(w, around, names) for w in own if w.write and not w.guards]
-    for read in (a for a in own if not a.write):
-        touched = _touched(read, around, names)
-        before = [
-            s
-            for w, s in zip([w for w in own if w.write and not w.guards], written, strict=True)
-            if s and w.node.start_byte < read.node.start_byte and _apart(w, read, around)
-        ]
-        if touched is None or not before:
-            return False
-        together = before[0]
-        for one in before[1:]:
-            together = together.union(one)
-        if not touched.is_subset(together):
-            return False
-    return True
+    inner = [one.variable for one in read.loops if one not in around]
+    names = ", ".join([*(one.variable for one in around), *inner])
+    wanted = islpy.Set(f"{{ [{names}] : {' and '.join([*bounds(read.loops), *read.guards]) or '0 = 0'} }}")
+    given = islpy.Set(f"{{ [{names}] : 0 = 1 }}")
+    for write in writes_:
+        own = [one for one in write.loops if one not in around]
+        place = _named(write.place or "", around, "w")
+        asked = [*(_named(one, around, "w") for one in bounds(write.loops)), f"{place} = {read.place}"]
+        exists = f"exists {', '.join(f'{one.variable}w' for one in own)} : " if own else ""
+        for before in _earlier(write, read, [one for one in own if one in read.loops]):
+            given = given.union(islpy.Set(f"{{ [{names}] : {exists}{' and '.join([*asked, *before])} }}"))
+    return bool(wanted.is_subset(given))
 
 
-def _apart(write: Access, read: Access, around: Sequence[Loop]) -> bool:
-    """Whether all of the write's passes come before the read's."""
-    shared = [one for one in write.loops if one in read.loops and one not in around]
-    return not shared or all(f"*{one.variable}" in str(write.place) and write.place == read.place for one in shared)
+def _earlier(write: Access, read: Access, both: Sequence[Loop]) -> Iterable[list[str]]:
+    """The ways in which a write may come before a read: in an earlier pass of a loop around both, or earlier in the text."""
+    same = [f"{one.variable}w = {one.variable}" for one in both]
+    for place, one in enumerate(both):
+        order = "<" if one.head is not None and one.head.step > 0 else ">"
+        yield [*same[:place], f"{one.variable}w {order} {one.variable}"]
+    if write.node.end_byte <= _statement(read.node).start_byte:
+        yield same
 
 
-def _touched(access: Access, around: Sequence[Loop], names: Sequence[str]) -> "islpy.Set | None":
-    if access.place is None:
-        return None
-    inner = [one.variable for one in access.loops if one not in around]
-    asked = [*bounds(access.loops), *access.guards, f"e = {access.place}"]
-    exists = f"exists {', '.join(inner)} : " if inner else ""
-    return islpy.Set(f"{{ [{', '.join([*names, 'e'])}] : {exists}{' and '.join(asked)} }}")
+def _statement(node: Node) -> Node:
+    while node.parent is not None and node.type not in ("expression_statement", "declaration", "return_statement"):
+        if node.parent.type not in ("expression_statement", "declaration") and node.parent.type.endswith("statement"):
+            break
+        node = node.parent
+    return node
 
 
 # --- scalars ------------------------------------------------------------------------------------------------------

@@ -148,3 +148,12 @@ def test_a_loop_of_a_few_passes_within_another_is_not_shared_out(kind):
     made = source(f"{HEAD}{{ for (int i = 0; i < n; i++) {{ {pairs} }} }}", SPEC, kind, port)
     assert made.count("omp parallel" if kind == "cpu" else "+= THREADS)") == 1
     assert "atomic" in made
+
+
+@pytest.mark.parametrize(
+    "body", ["if (x[i] > 0) out[i] = 1;", "if (x[i] > 0) continue; out[i] = 1;", "x[i] > 0 && (out[i] = 1);"]
+)
+def test_what_may_stay_unwritten_begins_as_zeros(body):
+    assert "memset" in source(
+        f"{HEAD}{{ for (int i = 0; i < n; i++) {{ {body} }} }}", SPEC, "cpu", frozenset({"threads-over-rows"})
+    )
