@@ -22,7 +22,8 @@ import numpy as np
 
 from kernelwright.errors import TaskError
 from kernelwright.nests.rewritings import rewritten
-from kernelwright.records.task import SerialArgument, SerialSpec, worth
+from kernelwright.records.expression import worth
+from kernelwright.records.task import SerialArgument, SerialSpec
 from kernelwright.tasks.kernel_file import parse_text
 from kernelwright.tasks.table import read_task
 

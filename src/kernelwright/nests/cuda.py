@@ -41,6 +41,8 @@ from kernelwright.records.task import SerialSpec
 PARTS = Path(__file__).parent / "parts"
 OWN_COPY = 64
 """Elements of an array that each thread may have a copy of."""
+OWN_PRIVATE = 1024
+"""The same of an array that each pass needs for itself."""
 SHARED_BYTES = 32_768
 """Of a histogram that a block may have a copy of."""
 LEAST_LANES = 8
@@ -105,9 +107,7 @@ class _Writer:
             if made is None or any(_inside(name, s.loops[0].node) for s in self.shared):
                 continue
             size, zeroed = made
-            if size <= OWN_COPY and "[" in text(one) and not self._written_in_parts(array):
-                continue
-            if array in self._private() and size <= 8192 // 8 and "[" in text(one):
+            if self._kept_by_each(array, size, text(one)):
                 continue
             self.scratch.append(array)
             pointed = re.match(r"std::vector<(.*)>$", kind)
@@ -125,6 +125,13 @@ class _Writer:
         for call in walk(body, "call_expression"):
             if text(field(call, "function")) == "free":
                 self.edits.append(over(call, "(void)0"))
+
+    def _kept_by_each(self, array: str, size: int, said: str) -> bool:
+        """Whether every thread has a copy of its own."""
+        private = array in self._private()
+        if private and (size > OWN_PRIVATE or "[" not in said):
+            raise CannotError(f"each pass needs {array} for itself, which is too long for that")
+        return private or (size <= OWN_COPY and "[" in said and not self._written_in_parts(array))
 
     def _memory(self, declaration: Node, one: Node, kind: str) -> tuple[int, bool] | None:
         """How many elements a local has, and whether they begin as zeros; None: it is no array."""

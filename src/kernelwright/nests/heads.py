@@ -107,6 +107,8 @@ def step_of(update: Node, variable: str) -> int:
 def bound_of(condition: Node, variable: str) -> tuple[str, Node] | None:
     """How a condition compares the variable, and with what."""
     condition = bare(condition)
+    if condition.type == "identifier" and text(condition) == variable:
+        return "!=", bare_expression("0")
     if condition.type != "binary_expression":
         return None
     left, right, order = (

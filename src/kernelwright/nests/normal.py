@@ -31,12 +31,14 @@ from kernelwright.nests.syntax import (
     first_event,
     functions,
     identifiers,
+    mentions,
     over,
     parse,
     text,
     walk,
     writes,
 )
+from kernelwright.nests.walks import done_once, walked
 
 ROUNDS = 300
 
@@ -59,7 +61,9 @@ def normal(code: str, name: str) -> str:
                     _copied,
                     _unbroken,
                     _split,
+                    done_once,
                     _counted,
+                    walked,
                     _declared_loop,
                     _advanced,
                     promoted,
@@ -251,14 +255,18 @@ def _counted(function: Node) -> list[Edit] | None:
             ):
                 continue
             update = step.named_children[0]
-            if (
-                bound_of(_said(condition, variable, step_of(update, variable)), variable) is None
-                or list(unconditional(body))[-1] != step
+            if bound_of(_said(condition, variable, step_of(update, variable)), variable) is None or any(
+                mentions(later, variable) for later in _behind(body, step)
             ):
                 continue
             head = f"{before}for (; {text(_said(condition, variable, step_of(update, variable)))}; {text(update)}) "
             return [(loop.start_byte, body.start_byte, head), over(step, ";")]
     return None
+
+
+def _behind(body: Node, step: Node) -> list[Node]:
+    """What a body does after one of its statements."""
+    return [one for one in unconditional(body) if one.start_byte > step.start_byte]
 
 
 def _said(condition: Node, variable: str, step: int) -> Node:

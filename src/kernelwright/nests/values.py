@@ -176,8 +176,18 @@ class Values:
             return self._chosen(node)
         if node.type == "binary_expression":
             left, right = self.value(field(node, "left")), self.value(field(node, "right"))
+            if text(field(node, "operator")) == "-" and not left and not right:
+                return self._between(field(node, "left"), field(node, "right"))
             return self._combined(left, right, text(field(node, "operator"))) if left and right else None
         return None
+
+    def _between(self, left: Node, right: Node) -> Value:
+        """How many elements lie between two pointers."""
+        far, near = self.target(left), self.target(right)
+        if not far or not near or far.offset is None or near.offset is None or far.extents or near.extents:
+            return None
+        same = far.array == near.array and far.unit == near.unit
+        return far.offset.plus(near.offset, -1) if same else None
 
     def _leaf(self, node: Node) -> Value:
         said = text(node)
@@ -194,9 +204,10 @@ class Values:
         sides = (
             [self.value(field(asked, side)) for side in ("left", "right")] if asked.type == "binary_expression" else []
         )
-        if len(sides) != 2 or not all(side and not side.factors for side in sides):
+        span = sides[0].plus(sides[1], -1) if len(sides) == 2 and sides[0] and sides[1] else None
+        if span is None or span.factors:
             return None
-        left, right = (side.constant for side in sides if side)
+        left, right = span.constant, 0
         told = {
             "<": left < right,
             ">": left > right,
