@@ -226,7 +226,8 @@ def _counted_plainly(loop: Loop) -> list[Edit]:
     head, node = loop.head, loop.node
     assert head is not None
     condition = field(node, "condition")
-    return [over(condition, f"{head.variable} {head.order} {head.high}")]
+    far = head.high if re.fullmatch(r"\w+", head.high) else f"({head.high})"
+    return [over(condition, f"{head.variable} {head.order} {far}")]
 
 
 def _even(loop: Loop) -> bool:

@@ -159,3 +159,18 @@ def unconditional(node: Node) -> Iterator[Node]:
             yield from unconditional(one)
         elif one.type not in ("comment",) and text(one) != ";":
             yield one
+
+
+def leaves(body: Node, *types: str) -> bool:
+    """Whether a jump of these types within a loop's body ends that loop's pass: not one that an inner loop takes."""
+
+    def taken(jump: Node) -> bool:
+        takers = {"break_statement": (*LOOPS, "switch_statement"), "continue_statement": LOOPS}.get(jump.type, ())
+        node = jump.parent
+        while node is not None and jump != body and node != body:
+            if node.type in takers:
+                return True
+            node = node.parent
+        return False
+
+    return any(not taken(jump) for jump in walk(body, *types))

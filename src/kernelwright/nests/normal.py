@@ -10,7 +10,18 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from kernelwright.nests.aliases import named_once, one_by_one, pointed_back, swapped
-from kernelwright.nests.heads import WHOLE, Head, after, bound_of, counted_head, head_of, step_of, types, unconditional
+from kernelwright.nests.heads import (
+    WHOLE,
+    Head,
+    after,
+    bound_of,
+    counted_head,
+    head_of,
+    leaves,
+    step_of,
+    types,
+    unconditional,
+)
 from kernelwright.nests.inline import inlined
 from kernelwright.nests.promote import promoted, running
 from kernelwright.nests.structures import taken_apart
@@ -38,7 +49,7 @@ from kernelwright.nests.syntax import (
     walk,
     writes,
 )
-from kernelwright.nests.walks import done_once, walked
+from kernelwright.nests.walks import done_once, gathered, walked
 
 ROUNDS = 300
 
@@ -65,6 +76,7 @@ def normal(code: str, name: str) -> str:
                     _counted,
                     walked,
                     _declared_loop,
+                    gathered,
                     _advanced,
                     promoted,
                     running,
@@ -230,7 +242,7 @@ def _counted(function: Node) -> list[Edit] | None:
     for loop in walk(function, "while_statement", "for_statement"):
         condition, update = loop.child_by_field_name("condition"), loop.child_by_field_name("update")
         body = field(loop, "body")
-        if condition is None or update is not None or any(walk(body, "continue_statement")):
+        if condition is None or update is not None or leaves(body, "continue_statement"):
             continue
         first = loop.child_by_field_name("initializer")
         before = f"{text(first).rstrip(';')}; " if first is not None else ""
@@ -326,7 +338,7 @@ def _declared_loop(function: Node) -> list[Edit] | None:
             or counted_head(loop, variable, low, condition, update) is None
         ):
             continue
-        if any(walk(body, *JUMPS)):
+        if leaves(body, *JUMPS):
             continue
         return _own_variable(function, loop, kinds[variable][0], variable, low)
     return None
@@ -347,7 +359,7 @@ def _several(loop: Node, condition: Node, update: Node, body: Node) -> list[Edit
         ),
         None,
     )
-    if counter is None or any(walk(body, "continue_statement")):
+    if counter is None or leaves(body, "continue_statement"):
         return None
     others = " ".join(f"{text(p)};" for p in parts if p != counter)
     return [
@@ -396,7 +408,7 @@ def _advanced(function: Node) -> list[Edit] | None:
     kinds = types(function)
     for loop in reversed(list(walk(function, "for_statement"))):
         head, body = head_of(loop), field(loop, "body")
-        if head is None or any(walk(body, "continue_statement", *JUMPS)):
+        if head is None or leaves(body, "continue_statement", *JUMPS):
             continue
         inside = declared_names(body)
         for statement in unconditional(body):

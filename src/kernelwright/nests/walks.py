@@ -2,7 +2,7 @@
 
 from tree_sitter import Node
 
-from kernelwright.nests.heads import Head, after, bound_of, step_of, types, unconditional
+from kernelwright.nests.heads import Head, after, bound_of, head_of, leaves, step_of, types, unconditional
 from kernelwright.nests.syntax import (
     JUMPS,
     Edit,
@@ -12,6 +12,7 @@ from kernelwright.nests.syntax import (
     bare_expression,
     behind,
     declarators,
+    declared_names,
     edited,
     field,
     first_event,
@@ -29,7 +30,7 @@ def done_once(function: Node) -> list[Edit] | None:
     kinds = types(function)
     for loop in walk(function, "do_statement"):
         body, condition = field(loop, "body"), bare(field(loop, "condition"))
-        if any(walk(body, "continue_statement", *JUMPS)):
+        if leaves(body, "continue_statement", *JUMPS):
             continue
         found = _step_in(condition) or _step_last(body, condition)
         if found is None:
@@ -85,7 +86,7 @@ def walked(function: Node) -> list[Edit] | None:
     for loop in walk(function, "for_statement"):
         first, condition, update = (loop.child_by_field_name(part) for part in ("initializer", "condition", "update"))
         body = field(loop, "body")
-        if condition is None or update is None or any(walk(body, *JUMPS)):
+        if condition is None or update is None or leaves(body, *JUMPS):
             continue
         variable = next((text(p) for p, _, _ in writes(update)), "")
         step, bound = step_of(update, variable), bound_of(condition, variable)
@@ -112,6 +113,39 @@ def walked(function: Node) -> list[Edit] | None:
             None,
         )
     return None
+
+
+def gathered(function: Node) -> list[Edit] | None:
+    """A variable that a pass advances several times, `*p++ = x; *p++ = y;`, is advanced once."""
+    for loop in walk(function, "for_statement"):
+        body = field(loop, "body")
+        if head_of(loop) is None or leaves(body, "continue_statement", *JUMPS):
+            continue
+        steps = dict[str, list[tuple[Node, int]]]()
+        for one in unconditional(body):
+            inner = bare(one.named_children[0]) if one.type == "expression_statement" and one.named_children else None
+            variable = next((text(p) for p, _, _ in writes(inner) if p.type == "identifier"), "") if inner else ""
+            far = step_of(inner, variable) if inner is not None and variable else 0
+            steps.setdefault(variable, []).extend([(one, far)] if far else [])
+        for variable, found in steps.items():
+            whole = sum(text(p) == variable for p, _, _ in writes(body))
+            if len(found) > 1 and whole == len(found) and variable not in declared_names(body):
+                return _gathered(body, variable, found)
+    return None
+
+
+def _gathered(body: Node, variable: str, steps: list[tuple[Node, int]]) -> list[Edit]:
+    made = [over(one, ";") for one, _ in steps[:-1]]
+    made.append(over(steps[-1][0], f"{variable} += {sum(far for _, far in steps)};"))
+    for i in walk(body, "identifier"):
+        before = sum(far for one, far in steps if one.end_byte <= i.start_byte)
+        if (
+            text(i) == variable
+            and before
+            and not any(one.start_byte <= i.start_byte < one.end_byte for one, _ in steps)
+        ):
+            made.append(over(i, f"({variable} + {before})"))
+    return made
 
 
 def _counted(function: Node, loop: Node, kind: tuple[str, bool], head: Head, gone: Node | None) -> list[Edit]:
