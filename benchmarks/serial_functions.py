@@ -166,9 +166,10 @@ class Judge:
             os._exit(0)
         os.close(writing)
         said = b"".join(iter(lambda: os.read(reading, 4096), b"")).decode()
-        os.waitpid(child, 0)
+        _, status = os.waitpid(child, 0)
         os.close(reading)
-        return said or "crashed"
+        late = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
+        return said or (f"not done in {LIMIT_S} s" if late else "crashed")
 
     def compared(self, kernel: str) -> str:
         """In the child: both results."""

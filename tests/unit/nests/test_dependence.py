@@ -89,7 +89,7 @@ def word(verdict):
         ("float s = 0; const float *e = x + at[0], *stop = e + at[1]; while (e != stop) s += *e++; *out = s;", ["+"]),
         ("float *p = out; int i = 0; while (i < n) { *p++ = x[i]; *p++ = y[i]; i++; }", ["free"]),
         ("float *p = out; for (int i = 0; i < n; i++) { *p++ = x[i]; *p-- = y[i]; p++; }", ["in order"]),
-        ("int i = 0; while (i < n) { for (int j = 0; j < m; j++) { if (j == i) continue; out[i] += 1; } i++; }", ["free", "+"]),
+        ("int i = 0; while (i < n) { for (int j = 0; j < m; j++) { if (j == 9) continue; *out += 1; } i++; }", ["+", "+"]),
         ("int i = 0; while (i < n) { if (x[i] > 0) { i++; continue; } out[i] = 1; i++; }", ["in order"]),
         ("for (int k = n; k; --k) out[k - 1] = x[k];", ["free"]),
         ("int k = n; while (k-- > 0) out[k] = x[k];", ["free"]),
