@@ -13,24 +13,17 @@ ROOT = Path(__file__).parents[2]
 FILES = sorted(file.name for file in (ROOT / "tests" / "serial_functions").iterdir())
 NO_WAY = {
     # something leaves the loop, or how often it passes is known only after it
-    *("any_negative.c.cpp", "first_jump.a.c", "first_jump.b.c", "first_jump.c.cpp", "adler.b.c", "kahan.b.c"),
-    *("conv2d.b.c", "compact.b.c", "compact.c.cpp", "lennard_jones.b.c", "lennard_jones.c.cpp"),
-    # one pass needs another's values, or seems to
-    *(
-        "argmin_abs.c.cpp",
-        "adler.a.c",
-        "kahan.a.c",
-        "kahan.c.c",
-        "compact.a.c",
-        "floyd.a.c",
-        "floyd.b.c",
-        "csr.b.c",
-        "heat3d.b.c",
-    ),
-    *("layer_norm.b.c", "needleman.c.c", "tridiagonal.a.c"),
+    *("any_negative.c.cpp", "first_jump.a.c", "first_jump.b.c", "first_jump.c.cpp", "compact.b.c", "compact.c.cpp"),
+    # one pass needs another's values
+    *("argmin_abs.c.cpp", "adler.a.c", "adler.b.c", "kahan.a.c", "kahan.b.c", "kahan.c.c", "compact.a.c"),
+    *("floyd.a.c", "needleman.c.c"),
+    # what can be shared out is too little for how often it is run
+    "floyd.b.c",
+    # a pointer walks by what the reader does not count
+    *("conv2d.b.c", "layer_norm.b.c"),
     # it calls what is not put in its caller's place: lambdas, templates, members, a return from within a loop
     *("conv2d.c.cpp", "resize.c.cpp", "gram_schmidt.c.cpp", "floyd.c.cpp", "layer_norm.c.cpp", "tridiagonal.c.cpp"),
-    "particles.b.c",
+    *("lennard_jones.c.cpp", "particles.b.c"),
 }
 SAMPLE = {"argmin_abs.b.c", "doitgen.c.cpp", "fdtd2d.c.c", "ranges.b.c", "scan_squares.c.cpp", "trisolv.b.c"}
 

@@ -89,6 +89,8 @@ class _Writer:
     shared: list[Shared] = of(default_factory=list)
     meets: bool = False
     in_lanes: bool = False
+    everyone: list[Node] = of(default_factory=list)
+    """What each of the team at work does for itself."""
 
     # --- memory ---------------------------------------------------------------------------------------------------
 
@@ -174,7 +176,10 @@ class _Writer:
         """Share out what a statement does."""
         mine = next((s for s in parts if s.loops[0].node == node), None)
         if mine is not None:
+            early = self._overtakes(node)
+            self.edits += [ahead(node, f"{{{self.meet(team)}")] if early else []
             self.share(mine, team, last)
+            self.edits += [behind(node, " }")] if early else []
         elif any(_inside(s.loops[0].node, node) for s in parts):
             if node.type not in (
                 "compound_statement",
@@ -195,6 +200,20 @@ class _Writer:
     def _declaration(self, name: str) -> Node:
         return next(d for d, _, n in declared(self.nest.function) if text(n) == name)
 
+    def by_all(self, node: Node, parts: Sequence[Shared]) -> list[Node]:
+        """The parts of a statement that each does for itself, where `emit` neither shares out nor leaves it to one."""
+        if any(s.loops[0].node == node for s in parts):
+            return []
+        if not any(_inside(s.loops[0].node, node) for s in parts):
+            return [] if self._stores(node) else [node]
+        return [one for child in node.named_children for one in self.by_all(child, parts)]
+
+    def _overtakes(self, node: Node) -> bool:
+        """Whether a statement stores what others of the team may still have to read."""
+        stored = [a for a in self.nest.accesses if a.write and _inside(a.node, node)]
+        read = [a for a in self.nest.accesses if not a.write and any(_inside(a.node, one) for one in self.everyone)]
+        return any(a.meets(b) for a in stored for b in read)
+
     def _stores(self, node: Node) -> bool:
         """Whether it writes memory that others see."""
         own = {a for a in self.nest.local_arrays if a not in self.scratch}
@@ -207,14 +226,15 @@ class _Writer:
         structures = [n for n in told if fields(self.nest.code, self._declaration(n))]
         if structures:
             raise CannotError(f"one thread would have to tell the others the structure {structures[0]}")
+        early = self.meet(team) if self._overtakes(node) else ""
         if told and team is WARP:
             back = " ".join(f"{n} = __shfl_sync(0xffffffff, {n}, 0);" for n in told)
-            self._around(node, f"{{ if ({team.rank} == 0) {{ ", f" }}{team.meet}{back} }}")
+            self._around(node, f"{{ {early}if ({team.rank} == 0) {{ ", f" }}{team.meet}{back} }}")
             return
         slots = [(n, f"*(decltype({n})*){self.room(8)}") for n in told]
         said, heard = " ".join(f"{s} = {n};" for n, s in slots), " ".join(f"{n} = {s};" for n, s in slots)
         after = "" if last else self.meet(team) + (f"{heard}{self.meet(team)}" if slots else "")
-        self._around(node, f"{{ if ({team.rank} == 0) {{ ", f" {said} }}{after} }}")
+        self._around(node, f"{{ {early}if ({team.rank} == 0) {{ ", f" {said} }}{after} }}")
 
     def _around(self, node: Node, before: str, after: str) -> None:
         self.edits += [ahead(node, before), behind(node, after)]
@@ -239,9 +259,11 @@ class _Writer:
         mine = Team("(THREAD / 32)", "(THREADS / 32)", team.meet, team.reduce) if inner else team
         self._passes(one.loops, mine, before)
         if inner:
-            self.in_lanes = True
-            for child in field(one.loops[-1].node, "body").named_children:
+            self.in_lanes, outer, body = True, self.everyone, field(one.loops[-1].node, "body")
+            self.everyone = self.by_all(body, inner)
+            for child in body.named_children:
                 self.emit(child, WARP, inner, last=False)
+            self.everyone = outer
         meets = "" if last and not verdict.reductions and not verdict.extremes else self.meet(team)
         self.edits.append(behind(loop.node, f"{after}{meets} }}"))
 
@@ -379,6 +401,7 @@ def cuda_source(nest: Nest, known: Mapping[Loop, Verdict], spec: SerialSpec, use
     writer = _Writer(nest, known, spec, used, shared=shared(nest, known, PASSES))
     refuse(nest)
     writer.place_arrays()
+    writer.everyone = writer.by_all(field(nest.function, "body"), writer.shared)
     writer.emit(field(nest.function, "body"), GRID, writer.shared, last=True)
     if "warp-per-row" in used and not writer.in_lanes:
         raise CannotError("no pass has a loop that lanes can share out")

@@ -1,5 +1,6 @@
 """Which loops of a nest run side by side, and legal changes of their order before that is asked."""
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ BUSY = 64
 
 LEAST = 64
 """Passes, with those of the loops within, from which on it pays to meet for a loop that is run again and again."""
+OFTEN = 4096
+"""Runs of a loop from which on it needs eight times as many passes."""
 UNKNOWN = 1 << 20
 """Passes of a loop that nobody has counted."""
 
@@ -44,7 +47,7 @@ def within(loop: Loop, known: Mapping[Loop, Verdict], enough: int, least: int = 
         not verdict.parallel
         or ((verdict.scan or verdict.histograms) and better)
         or (loop.passes is not None and loop.passes < 2)
-        or (loop.parent is not None and work(loop) < least)
+        or (loop.parent is not None and work(loop) < least * (8 if least == LEAST and runs(loop) >= OFTEN else 1))
     ):
         return inner
     return [Shared(_collapsed(loop, known, enough), verdict)]
@@ -54,6 +57,11 @@ def work(loop: Loop) -> int:
     """How many passes a loop has, with those of the loops within it."""
     passes = loop.passes if loop.passes is not None else UNKNOWN
     return passes * max(1, sum(work(child) for child in loop.children))
+
+
+def runs(loop: Loop) -> int:
+    """How often a loop is run, as far as that has been counted."""
+    return math.prod(one.passes or 1 for one in loop.around[:-1])
 
 
 def _collapsed(loop: Loop, known: Mapping[Loop, Verdict], enough: int) -> tuple[Loop, ...]:

@@ -20,6 +20,7 @@ from kernelwright.nests.macros import preprocessed
 from kernelwright.nests.normal import normal
 from kernelwright.nests.plan import by_stride, fused, outward, shared
 from kernelwright.nests.reader import read_nest
+from kernelwright.nests.syntax import called, functions, parse, walk
 from kernelwright.records.expression import worth
 from kernelwright.records.task import SerialSpec
 
@@ -111,7 +112,17 @@ def hindrance(origin: str, spec: SerialSpec, kind: str) -> str:
     except CannotError as error:
         return str(error)
     kept = [f"of the loop over {loop.head.variable}, {v.reason}" for loop, v in known.items() if v.reason and loop.head]
-    return "; ".join(dict.fromkeys(kept)) or "it has no loop that counts"
+    kept += [f"of a loop that does not count, {v.reason}" for loop, v in known.items() if not loop.head]
+    return "; ".join(dict.fromkeys(kept)) or _unseen(nest) or "it has no loop that counts"
+
+
+def _unseen(nest: Nest) -> str:
+    """What is said of a function whose loops are another function's; empty: it calls none of the file."""
+    own = functions(parse(nest.code))
+    names = dict.fromkeys(called(c) for c in walk(nest.function, "call_expression") if called(c) in own)
+    return "; ".join(
+        f"{name} returns from within, or is a template, and is not put in its caller's place" for name in names
+    )
 
 
 def source(origin: str, spec: SerialSpec, kind: str, used: frozenset[str]) -> str | None:

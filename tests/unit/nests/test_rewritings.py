@@ -84,6 +84,17 @@ def test_for_a_gpu_one_nest_is_a_plain_launch_and_a_sum_a_cooperative_one():
             "cuda",
             "outside of functions",
         ),
+        (
+            f"{HEAD}{{ while (x[0] < out[0]) out[0] *= 2; }}",
+            "cpu",
+            "of a loop that does not count, nobody can say how often",
+        ),
+        (
+            "static int at(const float *x) { for (int i = 0; i < 9; i++) if (x[i] > 0) return i; return 9; } "
+            + f"{HEAD}{{ out[0] = at(x); }}",
+            "cpu",
+            "at returns from within",
+        ),
         (TWICE, "cuda", ""),
     ],
 )
@@ -139,6 +150,14 @@ def test_a_vector_that_is_a_pointer_now_is_spoken_of_as_one():
         assert ".begin()" not in made
 
 
+def test_a_loop_that_is_run_very_often_needs_more_passes():
+    port = frozenset({"threads-over-rows"})
+    body = "for (int i = 1; i < n; i++) {{ out[0] = out[i] / 2; for (int k = 0; k < {}; k++) out[k] *= out[n - 1]; }}"
+    once, often = body.format(80), f"for (int t = 0; t < 99; t++) {{ {body.format(80)} }}"
+    assert source(f"{HEAD}{{ {once} }}", SPEC, "cpu", port)
+    assert source(f"{HEAD}{{ {often} }}", SPEC, "cpu", port) is None
+
+
 @pytest.mark.parametrize("kind", ["cpu", "cuda"])
 def test_a_loop_of_a_few_passes_within_another_is_not_shared_out(kind):
     port = frozenset({"threads-over-rows" if kind == "cpu" else "thread-per-element"})
@@ -157,3 +176,25 @@ def test_what_may_stay_unwritten_begins_as_zeros(body):
     assert "memset" in source(
         f"{HEAD}{{ for (int i = 0; i < n; i++) {{ {body} }} }}", SPEC, "cpu", frozenset({"threads-over-rows"})
     )
+
+
+@pytest.mark.parametrize(
+    ("body", "meets"),
+    [
+        ("float v = out[3]; for (int i = 0; i < n; i++) out[i] = x[i] * v;", 1),
+        ("float v = x[3]; for (int i = 0; i < n; i++) out[i] = x[i] * v;", 0),
+        ("float v = out[3]; out[3] = 1; for (int i = 0; i < n; i++) out[n - 1 - i] = v;", 3),
+        ("int k = 0; while (out[0] < 9 && k < 3) { for (int i = 0; i < n; i++) out[i] += x[i]; k++; }", 2),
+    ],
+)
+def test_nobody_stores_what_another_thread_may_still_have_to_read(body, meets):
+    made = source(f"{HEAD}{{ {body} }}", SPEC, "cuda", frozenset({"thread-per-element"}))
+    assert made[made.rindex("__launch_bounds__") :].count("GRID_SYNC") == meets
+
+
+def test_lanes_wait_before_they_store_what_others_of_the_warp_read():
+    code = f"""{HEAD}{{ for (int i = 0; i < n / 20; i++) {{ float t = 0;
+      for (int k = 1; k < 20; k++) t = t * out[i * 20 + k - 1] + 1;
+      for (int k = 0; k < 20; k++) out[i * 20 + k] = t; }} }}"""
+    made = source(code, SPEC, "cuda", frozenset({"thread-per-element", "warp-per-row"}))
+    assert made[made.rindex("__launch_bounds__") :].count("__syncwarp") == 2
