@@ -109,7 +109,7 @@ BARE = Suppliers(
     model=hurried_model,
     proposer=functools.cache(make_proposer),
     cache=lambda: None,
-    wrap=lambda task, candidate: candidate.source,
+    wrap=lambda task, candidate, other: candidate.source,
     render=lambda card, attempts, outcome, turns, files: "",
     present=lambda card, attempts, outcome, turns: "",
 )
