@@ -63,7 +63,7 @@ BAD = {
     ),
     "a missing symbol": Bad(kernel("elsewhere();", "void elsewhere();"), "build_failed or crashed", "elsewhere"),
     "a flag that is not allowed": Bad(GOOD, "refused", "-fplugin", flags=("-fplugin=/tmp/evil.so",)),
-    "a source without end": Bad(GOOD + "//" + "x" * (300 << 10), "refused", "bytes"),
+    "a source without end": Bad(GOOD + "//" + "x" * (3 << 20), "refused", "bytes"),
     "templates without end": Bad(
         kernel("", "template <int N> struct T { static const int v = T<N + 1>::v; }; int v = T<0>::v;"),
         "build_failed",

@@ -171,7 +171,9 @@ def test_an_agent_works_from_a_task_to_a_receipt(folder, config, baselines):
     assert profile["words"]
     assert "cards" in cards
     assert (ended["attempt"], ended["final"]) == (3, True)
-    assert ended["speedup_eager"]["low"] > 0
+    figure = ended["speedup_eager"]
+    # Of noise there is no figure, and what is said instead has its reason.
+    assert figure["low"] > 0 if figure else ended["why"]
     assert read_receipt(Path(ended["receipt"])).claim.candidate.source == KERNEL
     assert "<html" in Path(ended["report"]).read_text()
     assert "ModelNew" in Path(ended["kernel_file"]).read_text()
