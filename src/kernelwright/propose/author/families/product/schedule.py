@@ -144,12 +144,12 @@ def _staying_starts(plan: Product, ways: Sequence[dict[str, Setting]]) -> list[d
         return []
     batch, rows, columns, _ = plan.extents
     many = batch * (rows // WIDE.block_m) * (columns // WIDE.block_n) >= BUSY * PROGRAMS
-    wide = {name: getattr(WIDE, name) for name in ("block_m", "block_n", "block_k", "warps", "stages")} if many else {}
+    wide = {name: getattr(WIDE, name) for name in ("block_m", "block_n", "block_k", "warps", "stages")}
     found: list[dict[str, Setting]] = []
     for way in ways:
         schedule = product_default(plan).model_copy(update={**way, "grid": "persistent"})
         if matrices_of(plan, schedule) and bool(packing_of(plan, schedule)) == schedule.packed:
-            found += [{**way, "grid": "persistent"}, {**way, "grid": "persistent", **wide}]
+            found += [{**way, "grid": "persistent", **tiles} for tiles in ([{}, wide] if many else [{}])]
     return found
 
 
