@@ -192,7 +192,7 @@ def main() -> None:
     asked.steps = asked.steps or (STEPS[:3] if asked.quick else STEPS)
     campaign = Campaign(asked, same=("target", "size", "numerics"), raw=RAW)
     with tempfile.TemporaryDirectory() as folder:
-        os.environ.setdefault("KERNELWRIGHT_DEVICE_LOCK", f"{folder}/device")
+        os.environ.setdefault("KERNELWRIGHT_DEVICE_LOCK", folder)
         campaign.run(lambda: Pass(campaign).measure())
     campaign.show(lambda rows: table(rows, len(tasks_of(asked.folder))))
 

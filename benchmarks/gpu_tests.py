@@ -188,7 +188,7 @@ def side_by_side(plugin: Continued) -> None:
         # The lock's file has the device's own number in its name: each GPU gets one.
         # All references together may have no more threads than one user.
         each = str(max(1, OPEN_TASKS // plugin.workers))
-        environment = {"KERNELWRIGHT_DEVICE_LOCK": f"{folder}/device", "KERNELWRIGHT_OPEN_TASKS": each, **os.environ}
+        environment = {"KERNELWRIGHT_DEVICE_LOCK": folder, "KERNELWRIGHT_OPEN_TASKS": each, **os.environ}
         command = [sys.executable, __file__, *sys.argv[1:], f"--seconds={plugin.end - time.monotonic()}"]
         children = []
         for number, file in enumerate(own):

@@ -32,8 +32,8 @@ from kernelwright.engine.target import resolve_target
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.backends.host import DeviceLock
 from kernelwright.evaluate.entrypoints.reference.serial import SerialFunction
-from kernelwright.evaluate.jobs import SHARED
 from kernelwright.evaluate.referee import Referee
+from kernelwright.execution.turns import SHARED, place_of
 from kernelwright.knowledge.graph.file import SHIPPED, graph_text, shipped_graph
 from kernelwright.knowledge.graph.merge import merged, unite
 from kernelwright.knowledge.graph.stats import stats
@@ -139,7 +139,7 @@ async def judge(campaign: Campaign, wanted: Sequence[Family], workers: int) -> N
 def _turns() -> Iterator[None]:
     """Workers that are started here take turns on the device: while serial code computes on the host, others have it."""
     with tempfile.TemporaryDirectory() as folder:
-        os.environ[SHARED] = f"{folder}/device"
+        os.environ[SHARED] = folder
         os.environ.setdefault("KERNELWRIGHT_OPEN_TASKS", "2")
         try:
             yield
@@ -244,7 +244,7 @@ def _best_us(reference: str) -> float:
     function = module["FUNCTION"]
     assert isinstance(function, SerialFunction)
     inputs, best = function.inputs(), float("inf")
-    with DeviceLock(f"{os.environ[SHARED]}.host"):
+    with DeviceLock(place_of("host")):
         for _ in range(3):
             began = time.perf_counter()
             function(*inputs)

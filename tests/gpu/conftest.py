@@ -1,7 +1,6 @@
 """One worker for the folder, and tasks that are admitted once; every candidate is judged as in a search."""
 
 import asyncio
-import os
 
 import gpu_kernels
 import pytest
@@ -9,8 +8,8 @@ import torch
 
 from kernelwright.engine.target import find_gpu
 from kernelwright.evaluate.backends.host import DeviceLock
-from kernelwright.evaluate.jobs import SHARED
 from kernelwright.evaluate.referee import Referee
+from kernelwright.execution.turns import place_of
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
@@ -50,9 +49,7 @@ class GpuBench:
 @pytest.fixture
 def alone():
     """The device's turn, for what times something without a referee: others take turns with it on this machine."""
-    file = os.environ.get(SHARED, "")
-    unit = torch.cuda.get_device_properties(0).uuid
-    with DeviceLock(f"{file}.cuda.{unit}" if file else ""):
+    with DeviceLock(place_of(f"cuda.{torch.cuda.get_device_properties(0).uuid}")):
         yield
 
 

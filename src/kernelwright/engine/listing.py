@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from kernelwright.engine.summary import RunSummary, UnreadableRun, summarize
 from kernelwright.errors import StoreError
+from kernelwright.execution.turns import queues
 from kernelwright.store.cache import judge_digest
 from kernelwright.store.database import FILE
 from kernelwright.store.run import RunStore
@@ -33,6 +34,15 @@ def list_runs(runs: Path) -> list[RunSummary | UnreadableRun]:
     if new:
         kept.keep(new)
     return found
+
+
+def list_turns() -> list[str]:
+    """A line for each device of this machine that a worker of this user's has, with those that wait for it."""
+    lines = []
+    for device, (first, *others) in queues():
+        behind = ", ".join(f"{each.pid} ({each.how})" for each in others)
+        lines.append(f"turns on {device}: worker {first.pid} ({first.how}){f'; behind it: {behind}' if behind else ''}")
+    return lines
 
 
 def _known(folder: Path, body: str) -> RunSummary | None:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from kernelwright.records.across import timed
 from kernelwright.records.evaluation import Evaluation, Incorrect, Measured, Verified, is_right
-from kernelwright.records.measure import BLURRED, Accuracy, BaselineName, Ratio, Timing, Versus
+from kernelwright.records.measure import BLURRED, UNCLAIMED, Accuracy, BaselineName, Ratio, Timing, Versus
 from kernelwright.records.policy import Policy
 from kernelwright.records.receipt import Change, Claim, Finding, ReplayComparison
 from kernelwright.records.run import Environment
@@ -137,7 +137,7 @@ def _doubt(policy: Policy, timing: Timing, then: Versus, samples: Samples) -> st
         return "no benchmark has such samples as are recorded with it"
     recounted = _recompute(policy, timing, then.baseline, samples)
     # A benchmark may have asked for a larger effect than the record tells; a smaller one it never does.
-    if _equal_ratios(then.speedup, recounted.speedup) and then.verdict in (recounted.verdict, "inconclusive"):
+    if _equal_ratios(then.speedup, recounted.speedup) and then.verdict in (recounted.verdict, *UNCLAIMED):
         return ""
     return f"the samples that are recorded with it say {_versus_text(recounted)}"
 
@@ -175,11 +175,10 @@ def _time(then: Versus, now: Versus | None, comparable: bool, confirmed: bool) -
     if then.verdict != now.verdict:
         # No verdict was claimed: two intervals that meet do not contradict each other.
         overlap = _overlap(then.speedup, now.speedup)
-        unsure = overlap and now.verdict == "inconclusive"
-        words = "too wide to confirm it: verify it again while nothing else runs" if unsure else "another verdict"
-        return Finding(
-            what=what, then=before, now=f"{after}; {words}", holds=then.verdict == "inconclusive" and overlap
-        )
+        unsure = now.verdict == "disturbed" or (overlap and now.verdict == "inconclusive")
+        words = "too unsure to confirm it: verify it again while nothing else runs" if unsure else "another verdict"
+        holds = then.verdict in UNCLAIMED and (overlap or now.verdict == "disturbed")
+        return Finding(what=what, then=before, now=f"{after}; {words}", holds=holds)
     words, holds = _compare_ratios(then.speedup, now.speedup, comparable)
     return Finding(what=what, then=before, now=f"{after}; {words}", holds=holds)
 

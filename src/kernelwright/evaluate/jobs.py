@@ -25,8 +25,6 @@ from kernelwright.records.run import Environment
 from kernelwright.records.task import Target, Task, TaskSource
 
 A = TypeVar("A")
-SHARED = "KERNELWRIGHT_DEVICE_LOCK"
-"""Names a file by which workers on one machine take turns on its devices; without it, each takes itself to be alone."""
 
 
 class Job(Record, Generic[A]):

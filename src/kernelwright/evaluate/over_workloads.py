@@ -270,5 +270,8 @@ def _versus(rows: Sequence[WorkloadResult], name: BaselineName, effect: float) -
     """The mean; where the kernel is slower on a protected workload, the worst of those."""
     if slower := slower_protected(rows, name):
         return slower[0][1]
-    speedup, cached = mean(rows, name), any(versus.cached for _, versus in against(rows, name))
-    return Versus(baseline=name, speedup=speedup, verdict=verdict(speedup, effect), cached=cached) if speedup else None
+    speedup, each = mean(rows, name), [versus for _, versus in against(rows, name)]
+    if speedup is None:
+        return None
+    told = "disturbed" if any(one.verdict == "disturbed" for one in each) else verdict(speedup, effect)
+    return Versus(baseline=name, speedup=speedup, verdict=told, cached=any(one.cached for one in each))

@@ -67,8 +67,10 @@ def busy(evaluation: Evaluation) -> Load | None:
     return load if load is not None and load.busy else None
 
 
-def word(ratio: Ratio, verdict: Verdict) -> Literal["faster", "even", "slower", "uncertain"]:
+def word(ratio: Ratio, verdict: Verdict) -> Literal["faster", "even", "slower", "uncertain", "disturbed"]:
     """One comparison in a word. The verdict knows more than the interval, and nothing is claimed against the interval."""
+    if verdict == "disturbed":
+        return verdict
     if verdict != "inconclusive" and not ratio.low <= 1 <= ratio.high:
         return verdict
     return "uncertain" if ratio.blurred else "even"
@@ -90,6 +92,8 @@ def compared(ratio: Ratio | None, verdict: Verdict | None) -> str:
     """One comparison in a cell of a table, such as `2.91× (2.85 to 2.98), faster`."""
     if verdict is None:
         return "not compared"
+    if verdict == "disturbed":
+        return BRIEF[verdict]
     if ratio is None or ratio.wild:
         return NO_FIGURE
     found, interval = word(ratio, verdict), f"({bare(ratio.low)} to {bare(ratio.high)})"
@@ -102,6 +106,8 @@ def sentence(versus: Versus) -> str:
     """One comparison as a sentence that claims no more than its verdict."""
     name, ratio, found = FULL_NAME[versus.baseline], versus.speedup, word(versus.speedup, versus.verdict)
     interval = f"{100 * ratio.confidence:.0f} % interval {times(ratio.low)} to {times(ratio.high)}"
+    if found == "disturbed":
+        return f"No figure against {name} can be claimed: other work on this machine disturbed its clock. Measure it again."
     how = "its interval is as wide as that of noise" if ratio.wild else f"{interval}, which is too wide for a figure"
     if found == "uncertain":
         return f"No figure against {name} can be claimed: {how}."

@@ -6,7 +6,9 @@ from pydantic import Field
 
 from kernelwright.records.base import Record
 
-Verdict = Literal["faster", "slower", "inconclusive"]
+Verdict = Literal["faster", "slower", "inconclusive", "disturbed"]
+"""`disturbed`: other work on the machine left no quiet half of the blocks, and nothing is claimed."""
+UNCLAIMED: tuple[Verdict, ...] = ("inconclusive", "disturbed")
 BaselineName = Literal["eager", "compile", "compile_max", "graph", "freeze"]
 """`compile`: torch.compile as it comes; `compile_max`: max-autotune without CUDA graphs; `graph`: a CUDA graph of eager;
 `freeze`: torch.compile with the weights as constants, where weights are constant."""
@@ -108,7 +110,11 @@ class Load(Record):
     stolen: float = 0.0
     """Share of the cores' time that the hypervisor gave to somebody else, 0 to 1."""
     waiting: float = 0.0
-    """Threads of others that ran or waited for a core after a block, the median over blocks."""
+    """Threads of others that ran or waited for a core after a side's turn, the median over turns."""
+    set_aside: int = 0
+    """Blocks beside which others worked; they were taken again, and count only where no quiet half could be had."""
+    disturbed: bool = False
+    """No quiet half could be had."""
     neighbours: int = 0
     """Other processes on the GPU."""
     on_device: bool = False
@@ -119,6 +125,8 @@ class Load(Record):
         """Whether figures are doubtful for it."""
         if self.on_device:
             return self.neighbours > 0
+        if self.set_aside:
+            return self.disturbed
         return (self.during or 0.0) > OTHERS * self.cores or self.stolen > STOLEN
 
     @property

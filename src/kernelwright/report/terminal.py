@@ -21,7 +21,12 @@ from kernelwright.report.dialogues import is_drill
 from kernelwright.report.headline import Headline, headline, left_out
 from kernelwright.report.tally import reason
 
-VERDICT_STYLE: dict[Verdict, str] = {"faster": "bold green", "slower": "bold red", "inconclusive": "bold"}
+VERDICT_STYLE: dict[Verdict, str] = {
+    "faster": "bold green",
+    "slower": "bold red",
+    "inconclusive": "bold",
+    "disturbed": "bold",
+}
 ORDER = "The search's figures, by the lower end of the speedup over eager, which is timed beside each at the same time:"
 SHOWN = 8
 """Attempts in the table; the HTML report has them all."""

@@ -177,7 +177,9 @@ class EvaluationCache:
 
 
 def _is_doubtful(timing: Timing) -> bool:
-    return any(v.speedup.blurred for v in timing.versus) or (timing.load is not None and timing.load.busy)
+    return any(v.speedup.blurred or v.verdict == "disturbed" for v in timing.versus) or (
+        timing.load is not None and timing.load.busy
+    )
 
 
 def _open(file: Path) -> sqlite3.Connection:

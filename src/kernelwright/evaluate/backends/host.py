@@ -1,7 +1,6 @@
 """What all backends on one device hold in common: the warm parent of its processes, the lock on it, its versions."""
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import platform
@@ -17,7 +16,6 @@ from types import TracebackType
 import torch
 
 from kernelwright.errors import KernelwrightError
-from kernelwright.evaluate.jobs import SHARED
 from kernelwright.evaluate.languages.cpp import build as cpp
 from kernelwright.evaluate.python_extension.precompiled import precompile
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
@@ -25,6 +23,7 @@ from kernelwright.evaluate.sandbox.jail import NOBODY, Jail
 from kernelwright.evaluate.sandbox.process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.execution import job
+from kernelwright.execution.turns import How, Turns, place_of
 from kernelwright.pages import cache_folder
 from kernelwright.records.run import Device
 from kernelwright.version import __version__
@@ -40,15 +39,15 @@ _BLOCK = bytes(1 << 20)
 class DeviceLock:
     """A lock as a context manager: who holds it is alone with the device, and a thread may take it again while it has it.
 
-    With a file, workers that name the same one take turns too. A turn that is shared goes on beside other shared ones; who
-    holds one may ask to be alone within it. A process that dies has let go of it.
+    With a folder, workers that name the same one take turns too (`turns.py`). A turn that is shared goes on beside other
+    shared ones; who holds one may ask to be alone within it. A process that dies has let go of it.
     """
 
-    def __init__(self, file: str = "") -> None:
+    def __init__(self, place: Path | None = None) -> None:
         self._lock = threading.RLock()
-        self._held: list[int] = []
+        self._held: list[How | None] = []
         """How the thread that has the turn holds it, from its first entry to its latest."""
-        self._turns = Turns(file) if file else None
+        self._turns = Turns(place) if place else None
 
     def __enter__(self) -> None:
         """Wait until this worker is alone.
@@ -56,7 +55,7 @@ class DeviceLock:
         Raises:
             JobCancelledError: nobody waits for the current job any more.
         """
-        self._enter(fcntl.LOCK_EX)
+        self._enter("alone")
 
     @contextmanager
     def shared(self) -> Iterator[None]:
@@ -65,18 +64,18 @@ class DeviceLock:
         Raises:
             JobCancelledError: as above.
         """
-        self._enter(fcntl.LOCK_SH)
+        self._enter("shared")
         try:
             yield
         finally:
             self._leave()
 
-    def _enter(self, how: int) -> None:
+    def _enter(self, how: How) -> None:
         while not self._lock.acquire(timeout=LOOK_S):
             job.must_go_on()
         before = self._how
         # Who is alone stays so, whatever is asked for within it.
-        self._held.append(fcntl.LOCK_EX if before == fcntl.LOCK_EX else how)
+        self._held.append("alone" if before == "alone" else how)
         try:
             self._take(before)
             job.must_go_on()
@@ -93,52 +92,28 @@ class DeviceLock:
     def aside(self) -> Iterator[None]:
         """Within a turn: other workers may have the device meanwhile, and this one's other threads wait all the same."""
         before = self._how
-        self._held.append(fcntl.LOCK_UN)
+        self._held.append(None)
         self._take(before)
         try:
             yield
         finally:
             self._held.pop()
-            self._take(fcntl.LOCK_UN)
+            self._take(None)
 
     @property
-    def _how(self) -> int:
-        return self._held[-1] if self._held else fcntl.LOCK_UN
+    def _how(self) -> How | None:
+        return self._held[-1] if self._held else None
 
     def _leave(self) -> None:
         before = self._held.pop()
-        self._take(before)
-        self._lock.release()
+        try:
+            self._take(before)
+        finally:
+            self._lock.release()
 
-    def _take(self, before: int) -> None:
+    def _take(self, before: How | None) -> None:
         if self._turns is not None and self._how != before:
             self._turns.take(self._how)
-
-
-class Turns:
-    """Turns of several processes by locks on two files, in the order in which they were asked for.
-
-    Whoever waits to be alone keeps the gate, so that no further shared turn begins before it: without that, workers that
-    share the device one after another would leave none of them alone with it.
-    """
-
-    def __init__(self, file: str) -> None:
-        self._gate, self._device = _opened(f"{file}.gate"), _opened(file)
-
-    def take(self, how: int) -> None:
-        """Hold the device in this way, and no longer as before: another process may have had it in between."""
-        fcntl.flock(self._device, fcntl.LOCK_UN)
-        if how == fcntl.LOCK_UN:
-            return
-        fcntl.flock(self._gate, fcntl.LOCK_EX)
-        try:
-            fcntl.flock(self._device, how)
-        finally:
-            fcntl.flock(self._gate, fcntl.LOCK_UN)
-
-
-def _opened(file: str) -> int:
-    return os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
 
 @dataclass
@@ -149,14 +124,16 @@ class Host:
     device: Device
     unit: str = ""
     """Which of several devices of one kind it is; each has a lock of its own."""
+    timed: bool = True
+    """Whether anything is timed here; else other processes' turns do not matter."""
     device_lock: DeviceLock = field(init=False)
     """Held by whoever uses the device: nothing else may run beside a clock."""
     in_use: object = None
     """The session that a candidate is before: the one that gives way to nobody."""
 
     def __post_init__(self) -> None:
-        shared = os.environ.get(SHARED, "")
-        self.device_lock = DeviceLock(".".join(filter(None, (shared, self.device.kind, self.unit))) if shared else "")
+        name = ".".join(filter(None, (self.device.kind, self.unit)))
+        self.device_lock = DeviceLock(place_of(name) if self.timed else None)
 
     def close(self) -> None:
         """End the warm parent and with it every child."""

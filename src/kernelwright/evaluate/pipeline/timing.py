@@ -116,6 +116,8 @@ def _beyond_processes(trial: Trial, clock: Clock, loaded: LoadedCandidate, resul
 
 def _is_told(result: Benchmarked, large: float) -> bool:
     """Whether the benchmark tells a difference that is not large."""
+    if result.watch.disturbed:
+        return False
     names = [name for name in result.names if name in result.samples.us]
     told = [result.rule.versus(result.samples.us, name, result.watch.effect_times) for name in names]
     return any(v.verdict != "inconclusive" and is_small(v.speedup, large) for v in told)
@@ -317,6 +319,11 @@ def _on_host(trial: Trial, clock: Clock) -> bool:
 
 
 def _versus(trial: Trial, clock: Clock, result: Benchmarked, name: BaselineName) -> Versus:
+    found = _compared(trial, clock, result, name)
+    return found.model_copy(update={"verdict": "disturbed"}) if result.watch.disturbed else found
+
+
+def _compared(trial: Trial, clock: Clock, result: Benchmarked, name: BaselineName) -> Versus:
     us, rule, effect_times = result.samples.us, result.rule, result.watch.effect_times
     if name == "eager" and _on_host(trial, clock):
         return baselines.over_serial(trial.session, trial.effort, us, rule, effect_times)

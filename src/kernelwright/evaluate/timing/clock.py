@@ -101,10 +101,29 @@ class _Tally:
     in_turn_us: dict[str, list[float]] = field(default_factory=dict)
     at_once_us: dict[str, list[float]] = field(default_factory=dict)
     outside_ns: int = 0
+    aside: list[dict[str, float]] = field(default_factory=list)
+    """Blocks that others disturbed."""
+    began: float = field(default_factory=time.perf_counter)
+
+    @property
+    def held(self) -> int:
+        """Blocks that count."""
+        return len(self.us[self.names[0]])
+
+    def over(self, blocks: int, limit_s: float) -> bool:
+        """Whether there are enough blocks, or too many were disturbed, or another would take too long."""
+        taken, spent_s = self.held + len(self.aside), max(time.perf_counter() - self.began, self.outside_ns / 1e9)
+        more = 1 + len(self.aside) / max(1, taken)
+        return self.held >= blocks or len(self.aside) > blocks or _enough(taken, spent_s, limit_s * more)
 
     def __post_init__(self) -> None:
         self.us = {name: [] for name in self.names}
         self.cpu_ns = {name: [] for name in self.names}
+
+    def count(self, best: dict[str, float]) -> None:
+        """A block counts."""
+        for name, value in best.items():
+            self.us[name].append(value)
 
     def add(self, name: str, ran: TimedRun) -> None:
         """One sample, whether or not its block will count."""
@@ -186,27 +205,34 @@ class PairedBenchmark:
             before = block
 
     def hold(self, blocks: int, limit_s: float) -> Samples:
-        """Time up to `blocks` blocks within about `limit_s` seconds: at least eight, fewer of a kernel of many seconds."""
+        """Time up to `blocks` blocks within about `limit_s` seconds: at least eight, fewer of a kernel of many seconds.
+
+        Blocks that others disturbed are set aside and taken again, as many as that at most and within as many seconds more.
+        """
         count = self.calls_per_sample()
         names = [e.name for e in self.arms]
         if self.pace.rehearsed:
             self._rehearse(count, limit_s)
         self._ask_overheads()
         self.watch.begin()
-        tally, begin = _Tally(names), time.perf_counter()
-        while (held := len(tally.us[names[0]])) < blocks:
-            spent_s = max(time.perf_counter() - begin, tally.outside_ns / 1e9)
-            if _enough(held, spent_s, limit_s):
-                break
+        tally = _Tally(names)
+        while not tally.over(blocks, limit_s):
+            held = tally.held
             best = self._block(count, tally, challenged=not held or not secrets.randbelow(CHALLENGED))
             if self.watch.spoiled():
                 continue
-            for name, value in best.items():
-                tally.us[name].append(value)
+            if self.watch.noisy():
+                tally.aside.append(best)
+                continue
+            tally.count(best)
             if count > 1 and (not held or secrets.randbelow(IN_TURN)):
                 self._in_turn(min(count, MOST_IN_TURN), best, tally)
             if self.settled(tally.us):
                 break
+        self.watch.disturbed = len(tally.aside) > tally.held
+        # There is no better figure then, and no verdict rests on it.
+        for best in tally.aside[: blocks - tally.held] if self.watch.disturbed else ():
+            tally.count(best)
         cpu_us = {name: median(v) / count / 1000 for name, v in tally.cpu_ns.items()}
         return Samples(tally.us, count, tally.quietest, cpu_us, tally.in_turn_us, tally.at_once_us)
 
@@ -323,6 +349,7 @@ class PairedBenchmark:
 
     def _run(self, arm: Arm, calls: Calls) -> TimedRun:
         ran = arm.process.run(calls, checked=False, variant=arm.variant)
+        self.watch.turn_over()
         self.after(arm, ran)
         return self._charged(arm, ran)
 

@@ -21,6 +21,8 @@ MOST_REPEATS = 4
 MANY_MARKED = 0.25
 WIDER = 2.0
 """Times the minimum effect that a verdict needs where more than a quarter of the blocks are marked."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.01, 1.0
+"""Seconds that others get to end after a block that they disturbed: each time in a row twice as many."""
 VIOLATED_SHARE = 0.05
 """Of the time since the reading before: being slowed down for longer spoils a block."""
 IDLE = 0x001
@@ -69,6 +71,12 @@ class Watch:
     readings: list[Reading] = field(default_factory=list)
     marked: list[int] = field(default_factory=list)
     repeated: int = 0
+    set_aside: int = 0
+    """Blocks during which others worked, and which were taken again."""
+    disturbed: bool = False
+    """No quiet half of the blocks could be had."""
+    pause: Callable[[float], None] = time.sleep
+    _in_a_row: int = 0
     _seen: set[str] = field(default_factory=set)
     _highest: int = 0
     _before: Reading | None = None
@@ -81,12 +89,25 @@ class Watch:
 
     def load(self) -> Load | None:
         """What else the machine did since the benchmark began."""
-        return self.meter.load() if self.meter is not None else None
+        found = self.meter.load() if self.meter is not None else None
+        return found and found.model_copy(update={"set_aside": self.set_aside, "disturbed": self.disturbed})
 
-    def spoiled(self) -> bool:
-        """Whether the block that has just ended must be measured again; otherwise it counts."""
+    def turn_over(self) -> None:
+        """A side has computed and is frozen, as all others are."""
         if self.meter is not None:
             self.meter.look()
+
+    def noisy(self) -> bool:
+        """Whether others worked during the block that has just ended: it is set aside, and they get some time to end."""
+        if self.meter is None or not self.meter.noisy():
+            self._in_a_row = 0
+            return False
+        self.pause(min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2**self._in_a_row))
+        self._in_a_row, self.set_aside = self._in_a_row + 1, self.set_aside + 1
+        return True
+
+    def spoiled(self) -> bool:
+        """Whether the device spoiled the block that has just ended, so that it must be measured again."""
         now = self.read() if self.read else None
         if now is None:
             return False

@@ -1,8 +1,9 @@
 """What else the machine does while it times: other processes, the hypervisor, neighbours on the GPU.
 
 The kernel's own counters are read, `/proc/stat` and the times of this process and its descendants, whose work is the
-benchmark itself and is taken off. The run queue is looked at after each block, when all sides are frozen: whoever is
-still runnable is somebody else. Nothing is ever changed.
+benchmark itself and is taken off. The run queue is looked at after each side's turn, when all sides are frozen: whoever is
+still runnable is somebody else. That tells of single blocks, for which the counters' ticks are too coarse, and no candidate
+can add to it. Nothing is ever changed.
 """
 
 import os
@@ -10,15 +11,17 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import NamedTuple
 
-from kernelwright.records.measure import Load
+from kernelwright.records.measure import OTHERS, STOLEN, Load
 
 PROC = Path("/proc")
 TICKS = os.sysconf("SC_CLK_TCK")
 LEAST_S = 0.05
 """A window shorter than this has too few ticks of the kernel's clock to tell anything."""
+SELDOM = 0.2
+"""Threads of others, on average over the looks of a block, that daemons of a quiet machine come to now and then."""
 _IDLE, _IOWAIT, _STEAL = 3, 4, 7
 _COUNTED = 8
 """Fields of `cpu` in /proc/stat; guests' time is part of the users'."""
@@ -47,6 +50,10 @@ class LoadMeter:
     _opened: Times | None = field(init=False)
     _began: Times | None = field(init=False, default=None)
     _queue: list[int] = field(init=False, default_factory=list)
+    _block: int = field(init=False, default=0)
+    """How many looks were over when the block began."""
+    _stolen: tuple[float, float] | None = field(init=False, default=None)
+    """When the block began, and seconds stolen until then."""
     _seen: set[int] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
@@ -54,13 +61,22 @@ class LoadMeter:
 
     def begin(self) -> None:
         """The first block that counts begins now."""
-        self._began = read_times()
+        self._began, self._stolen = read_times(), _stolen_until_now()
+        self._queue.clear()
+        self._block = 0
 
     def look(self) -> None:
-        """A block is over, and every side is frozen."""
+        """A turn is over, and every side is frozen."""
         waiting = runnable()
         if waiting is not None:
             self._queue.append(waiting)
+
+    def noisy(self) -> bool:
+        """Whether others disturbed the block that has just ended."""
+        seen, before = fmean(self._queue[self._block :] or [0]), self._stolen
+        self._block, self._stolen = len(self._queue), (now := _stolen_until_now())
+        stolen = now and before and now[1] - before[1] > STOLEN * self.cores * (now[0] - before[0])
+        return not self.on_device and bool(stolen or seen > max(SELDOM, OTHERS * self.cores))
 
     def load(self) -> Load | None:
         """What was seen until now; None where the kernel tells nothing."""
@@ -108,10 +124,21 @@ def _share(then: Times, now: Times) -> _Share | None:
 def read_times() -> Times | None:
     """The counters now; None where there is no such file, as outside Linux."""
     try:
-        line = (PROC / "stat").read_text(encoding="ascii").splitlines()[0]
-        ticks = [int(word) for word in line.split()[1 : 1 + _COUNTED]]
+        ticks = _ticks()
         busy = sum(ticks) - ticks[_IDLE] - ticks[_IOWAIT] - ticks[_STEAL]
         return Times(time.monotonic(), busy / TICKS, ticks[_STEAL] / TICKS, sum(descendants().values()))
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _ticks() -> list[int]:
+    with (PROC / "stat").open(encoding="ascii") as stat:
+        return [int(word) for word in stat.readline().split()[1 : 1 + _COUNTED]]
+
+
+def _stolen_until_now() -> tuple[float, float] | None:
+    try:
+        return time.monotonic(), _ticks()[_STEAL] / TICKS
     except (OSError, ValueError, IndexError):
         return None
 

@@ -201,8 +201,13 @@ def frame(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks. Goes before the verb.")] = False,
+    no_turns: Annotated[
+        bool, typer.Option("--no-turns", help="Do not wait for others who time on this device. Goes before the verb.")
+    ] = False,
 ) -> None:
     """Options before the verb; `invoke` reads --debug when something fails."""
+    if no_turns:
+        os.environ["KERNELWRIGHT_DEVICE_LOCK"] = ""
 
 
 def main() -> None:

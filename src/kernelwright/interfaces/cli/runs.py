@@ -22,7 +22,7 @@ def runs(
 
     Exit code 5: at least one cannot be read; the others are listed all the same.
     """
-    from kernelwright.engine.listing import list_runs
+    from kernelwright.engine.listing import list_runs, list_turns
     from kernelwright.engine.summary import UnreadableRun
 
     found = list_runs(run_dir)
@@ -31,6 +31,8 @@ def runs(
     width = max((len(each.folder) for each in found), default=0)
     for each in found:
         print(each.model_dump_json() if json else f"{each.folder:<{width}}  {_line(each)}")
+    for line in list_turns():
+        ERRORS.print(line)
     if any(isinstance(each, UnreadableRun) for each in found):
         raise typer.Exit(StoreError.exit_code)
 

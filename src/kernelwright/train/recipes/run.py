@@ -24,7 +24,7 @@ from pydantic import JsonValue
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import resolve_target
 from kernelwright.errors import UsageError
-from kernelwright.evaluate.jobs import SHARED
+from kernelwright.execution.turns import SHARED
 from kernelwright.records.base import Record
 from kernelwright.store.files import read_lines, write_whole
 from kernelwright.train.figures import columns, waited
@@ -195,7 +195,7 @@ def _run(stage: AnyStage, folder: Path, name: str, left: float, tell: Callable[[
     (folder / name).mkdir(exist_ok=True)
     recipe = recipe_of(stage, folder, name, left) if isinstance(stage, Training) else None
     mark = secrets.token_hex(8)
-    shared = {SHARED: str(folder / "device.lock")} if stage.exclusive else {}
+    shared = {SHARED: str(folder / "turns")} if stage.exclusive else {}
     environment = {"TOKENIZERS_PARALLELISM": "false", **os.environ, **shared, **stage.environment, MARK: mark}
     begun_at = len(read_lines(Progress, folder / name / PROGRESS))
     with (folder / f"{name}.log").open("ab") as log:

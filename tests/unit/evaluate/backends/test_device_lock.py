@@ -59,8 +59,9 @@ def test_a_job_that_is_cancelled_while_it_waits_is_told_so():
 
 OTHER = """
 import sys
+from pathlib import Path
 from kernelwright.evaluate.backends.host import DeviceLock
-with DeviceLock(sys.argv[1]):
+with DeviceLock(Path(sys.argv[1])):
     print("its turn", flush=True)
     sys.stdin.readline()
 """
@@ -73,9 +74,7 @@ def other(tmp_path):
 
     def begin():
         begun.append(
-            subprocess.Popen(
-                [sys.executable, "-c", OTHER, tmp_path / "turn"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-            )
+            subprocess.Popen([sys.executable, "-c", OTHER, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         )
         return begun[-1]
 
@@ -100,7 +99,7 @@ def within(turn, seconds):
 def test_workers_that_name_one_file_take_turns_and_a_dead_one_has_let_go(tmp_path, other):
     process = other()
     assert process.stdout.readline() == b"its turn\n"
-    turn = DeviceLock(str(tmp_path / "turn"))
+    turn = DeviceLock(tmp_path)
     assert not within(turn, 0.2)
     os.kill(process.pid, signal.SIGKILL)
     with turn:
@@ -108,7 +107,7 @@ def test_workers_that_name_one_file_take_turns_and_a_dead_one_has_let_go(tmp_pat
 
 
 def test_a_turn_is_lent_to_other_processes_and_to_no_other_thread(tmp_path, other):
-    turn = DeviceLock(str(tmp_path / "turn"))
+    turn = DeviceLock(tmp_path)
     with turn:
         with turn:
             process = other()
@@ -121,7 +120,7 @@ def test_a_turn_is_lent_to_other_processes_and_to_no_other_thread(tmp_path, othe
 
 
 def test_shared_turns_go_on_beside_each_other_and_beside_nobodys_own(tmp_path, other):
-    turn, second = DeviceLock(str(tmp_path / "turn")), DeviceLock(str(tmp_path / "turn"))
+    turn, second = DeviceLock(tmp_path), DeviceLock(tmp_path)
     with turn.shared():
         with second.shared(), turn.aside():
             pass
@@ -131,7 +130,7 @@ def test_shared_turns_go_on_beside_each_other_and_beside_nobodys_own(tmp_path, o
 
 
 def test_who_waits_to_be_alone_is_passed_by_no_further_shared_turn(tmp_path):
-    first, waits, late = (DeviceLock(str(tmp_path / "turn")) for _ in range(3))
+    first, waits, late = (DeviceLock(tmp_path) for _ in range(3))
     order, waiting = [], threading.Event()
 
     def alone():
@@ -157,7 +156,7 @@ def test_who_waits_to_be_alone_is_passed_by_no_further_shared_turn(tmp_path):
 
 
 def test_within_a_shared_turn_one_may_be_alone_and_share_it_again(tmp_path):
-    turn, second = DeviceLock(str(tmp_path / "turn")), DeviceLock(str(tmp_path / "turn"))
+    turn, second = DeviceLock(tmp_path), DeviceLock(tmp_path)
     seen = []
 
     def other():

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from kernelwright.evaluate.timing import load
-from kernelwright.evaluate.timing.conditions import Watch
+from kernelwright.evaluate.timing.conditions import FIRST_PAUSE_S, Watch
 from kernelwright.evaluate.timing.load import LoadMeter, Times, descendants, runnable
 from kernelwright.records.measure import Load
 
@@ -18,6 +18,7 @@ def clock(monkeypatch):
     now = [Times(0.0, 0.0, 0.0, 0.0)]
     monkeypatch.setattr(load, "read_times", lambda: now[0])
     monkeypatch.setattr(load, "runnable", lambda: 3)
+    monkeypatch.setattr(load, "_stolen_until_now", lambda: (now[0].at, now[0].stolen))
 
     def turn(seconds, busy, stolen=0.0, own=0.0):
         then = now[0]
@@ -96,11 +97,48 @@ def test_a_machine_is_busy_where_figures_are_doubtful(found, busy):
     assert bool(found.words) is (busy or (found.during or 0.0) > 1)
 
 
-def test_a_watch_looks_after_every_block(clock):
+def test_a_watch_looks_after_every_turn(clock):
     watch = Watch(meter=LoadMeter(cores=2))
     clock(1.0, busy=0.0)
     watch.begin()
     clock(1.0, busy=1.0)
+    watch.turn_over()
     assert watch.spoiled() is False
     assert (watch.load().during, watch.load().waiting) == (1.0, 3)
     assert Watch().load() is None
+
+
+@pytest.mark.parametrize(
+    ("cores", "seen", "stolen", "noisy"),
+    [
+        (2, [0, 0, 0, 0, 0, 1], 0.0, False),  # a daemon woke up
+        (2, [0, 1, 0, 1, 0, 0], 0.0, True),
+        (64, [3] * 6, 0.0, False),  # few for so many cores
+        (2, [0] * 6, 0.1, True),
+        (64, [0] * 6, 0.1, False),
+        (2, [], 0.0, False),  # nobody can tell
+    ],
+)
+def test_a_block_is_noisy_where_others_worked_in_it(clock, monkeypatch, cores, seen, stolen, noisy):
+    looks = iter([9, *seen])
+    monkeypatch.setattr(load, "runnable", lambda: next(looks))
+    meter = LoadMeter(cores=cores)
+    meter.look()  # while it warmed up
+    meter.begin()
+    for _ in seen:
+        meter.look()
+    clock(1.0, busy=1.0, stolen=stolen)
+    assert meter.noisy() is noisy
+    assert meter.noisy() is False, "what was before this block is told of none"
+
+
+def test_whoever_disturbs_gets_ever_more_time_to_end(clock):
+    pauses = []
+    watch = Watch(meter=LoadMeter(cores=2), pause=pauses.append)
+    watch.begin()
+    for turns in (1, 1, 0, 1):
+        for _ in range(turns):
+            watch.turn_over()
+        assert watch.noisy() is bool(turns)
+    assert pauses == [FIRST_PAUSE_S, 2 * FIRST_PAUSE_S, FIRST_PAUSE_S]
+    assert watch.set_aside == 3

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count, cycle, repeat
 
 import pytest
 
 from kernelwright.evaluate.sandbox.compute_process import MOST_CALLS, TimedRun
 from kernelwright.evaluate.timing.clock import ALONE_NS, DEVICE, ROUNDS, SAMPLE_NS, Arm, PairedBenchmark
+from kernelwright.evaluate.timing.conditions import Watch
 
 WARMING_ROUNDS = 2
 NAMES = ("eager", "compile", "candidate")
@@ -237,3 +238,47 @@ def test_what_being_given_parameters_takes_beyond_a_trusted_side_counts():
     samples = on.benchmark.hold(8, 1e9)
     assert samples.us["eager"] == pytest.approx([1000.0] * 8)
     assert samples.us["candidate"] == pytest.approx([1000.0 + 500.0 - 1.25 * 100.0] * 8)
+
+
+class Neighbours:
+    """A meter that calls the blocks noisy which its script says."""
+
+    def __init__(self, noisy):
+        self.noisy = iter(noisy).__next__
+        self.begin = self.look = lambda: None
+
+
+@pytest.mark.parametrize(
+    ("noisy", "disturbed", "counted"),
+    [
+        (cycle([True, False]), False, 10),
+        (chain([True] * 9, repeat(False)), False, 10),
+        (chain([True] * 6, [False] * 2, repeat(True)), True, 10),
+        (repeat(True), True, 10),
+        (repeat(False), False, 10),
+    ],
+)
+def test_blocks_beside_others_are_taken_again_within_a_bound(noisy, disturbed, counted):
+    on = stage()
+    on.benchmark.watch = Watch(meter=Neighbours(noisy), pause=lambda seconds: None)
+    samples = on.benchmark.hold(10, 1e9)
+    assert (on.benchmark.watch.disturbed, len(samples.us["eager"])) == (disturbed, counted)
+    assert len(on.rounds()) <= ROUNDS * 2 * 10
+
+
+def test_what_was_disturbed_does_not_count_where_a_quiet_half_is_had():
+    blocks = count()
+    slow = {1, 3}
+    on = stage(candidate=lambda turn: 3_000_000 if (turn - WARMING_ROUNDS) // ROUNDS in slow else 1_000_000)
+    on.benchmark.watch = Watch(meter=Neighbours(next(blocks) in slow for _ in repeat(None)), pause=lambda seconds: None)
+    samples = on.benchmark.hold(10, 1e9)
+    assert samples.us["candidate"] == pytest.approx([1000.0] * 10)
+    assert on.benchmark.watch.set_aside == 2
+
+
+def test_others_cost_as_many_seconds_as_a_benchmark_has_at_most():
+    on = stage()
+    on.benchmark.watch = Watch(meter=Neighbours(repeat(True)), pause=lambda seconds: None)
+    block_s = len(NAMES) * ROUNDS * 1e-3
+    samples = on.benchmark.hold(1000, 20 * block_s)
+    assert 30 <= len(samples.us["eager"]) <= 45

@@ -78,7 +78,7 @@ class AbsentBackend:
     def __init__(self, parent: Warm, languages: tuple[str, ...], versions: Callable[[], dict[str, str]]) -> None:
         """Start nothing yet."""
         self.languages, self._versions = languages, versions
-        self.host = host_of(parent, len(os.sched_getaffinity(0)))
+        self.host = host_of(parent, len(os.sched_getaffinity(0)), timed=False)
         self._interpreting = Warm(INTERPRETING, INTERPRET | NO_GPU)
 
     def versions(self) -> dict[str, str]:

@@ -48,7 +48,7 @@ def open_host() -> Host:
     return host_of(warm, len(os.sched_getaffinity(0)))
 
 
-def host_of(warm: Warm, cores: int) -> Host:
+def host_of(warm: Warm, cores: int, timed: bool = True) -> Host:
     """This machine's CPU with a warm parent that has been started."""
     device = Device(
         kind="cpu",
@@ -58,7 +58,7 @@ def host_of(warm: Warm, cores: int) -> Host:
         caches=tuple(level.holds for level in levels() if level.name != "memory"),
         vector_bits=_vector_bits(),
     )
-    return Host(warm, device)
+    return Host(warm, device, timed=timed)
 
 
 class CpuBackend:
