@@ -9,7 +9,6 @@ import re
 from collections.abc import Collection
 from contextlib import ExitStack
 from itertools import product
-from pathlib import Path
 
 import torch
 
@@ -18,6 +17,7 @@ from kernelwright.evaluate import float8, pieces
 from kernelwright.evaluate.backends.backend import Backend, CloseOldest
 from kernelwright.evaluate.backends.host import LIMIT_S
 from kernelwright.evaluate.backends.table import may_use_tf32
+from kernelwright.evaluate.pipeline import machine
 from kernelwright.evaluate.pipeline.rules import comparators
 from kernelwright.evaluate.pipeline.untraced import LAST_LINES, exception_of, place_of, untraced_words, with_reason
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
@@ -380,15 +380,6 @@ def _memory_words(policy: Policy) -> str:
     allowed = f"{policy.memory_bytes / 2**30:.0f} GiB"
     return (
         f"It may take {allowed} (memory_bytes under [policy] in the file that --config names), and this machine has "
-        f"{_machine()}. The referee holds the inputs several times over, and fp64 results: make the inputs smaller"
+        f"{machine.words(machine.memory())}. The referee holds the inputs several times over, and fp64 results: make the "
+        "inputs smaller"
     )
-
-
-def _machine() -> str:
-    """Memory of this machine, as far as it says so."""
-    try:
-        found = dict(re.findall(r"^(\w+):\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"), re.MULTILINE))
-        total, free = (int(found[name]) / 2**20 for name in ("MemTotal", "MemAvailable"))
-    except (OSError, KeyError):
-        return "too little left"
-    return f"{total:.1f} GiB, of which {free:.1f} are free now"

@@ -17,7 +17,7 @@ from kernelwright.errors import MachineError, RefereeError, TaskError
 from kernelwright.evaluate.backends.backend import Backend
 from kernelwright.evaluate.backends.host import LIMIT_S, WHOLE, common_versions, reference_jail
 from kernelwright.evaluate.backends.table import Backends
-from kernelwright.evaluate.pipeline import admit, baselines
+from kernelwright.evaluate.pipeline import admit, baselines, machine
 from kernelwright.evaluate.pipeline.evaluate import build_candidate, evaluate_candidate, without_room
 from kernelwright.evaluate.pipeline.examine import examine
 from kernelwright.evaluate.pipeline.yardstick import yardstick
@@ -281,9 +281,12 @@ class EvaluationService:
         return without_room(trial, backend, error)
 
     def _make_room(self, backend: Backend) -> None:
-        """Close the tasks that nobody has asked about for longest, until one more may be open."""
-        while len(self._sessions) >= MOST_OPEN and self._close_oldest(backend):
+        """Close the tasks that nobody has asked about for longest, until one more may be open, and there is memory for it."""
+        while self._is_full() and self._close_oldest(backend):
             pass
+
+    def _is_full(self) -> bool:
+        return len(self._sessions) >= MOST_OPEN or machine.is_short(machine.memory())
 
     def _close(self, task: str) -> None:
         """Close a task's session, if it is open."""

@@ -73,7 +73,7 @@ class AbsentBackend:
 
     clock = None
     is_gpu = True
-    most_bytes = 2 << 30
+    most_bytes = 1 << 28
 
     def __init__(self, parent: Warm, languages: tuple[str, ...], versions: Callable[[], dict[str, str]]) -> None:
         """Start nothing yet."""
