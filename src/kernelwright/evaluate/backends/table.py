@@ -122,15 +122,17 @@ instructions there are, -march=native knows."""
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
 """For a warm parent whose children use no GPU, though one may be here: whoever asks torch for one is told that there is none,
 and the driver, which torch would wake otherwise, is left alone."""
+EXPORTING = ("torch._dynamo", "torch.export._trace")
+"""What exporting a reference imports: three seconds of each child otherwise, of which torch._dynamo alone takes two."""
 COMPILING = (
-    "torch._dynamo",
+    *EXPORTING,
     "kernelwright.evaluate.triton.rehearsal",
     MODULES["cross"],
     MODULES["reference"],
 )
-"""Imported once by the parent of compilers and references: torch._dynamo alone takes two seconds of each child."""
+"""Imported once by the parent of compilers and references."""
 ON_GPU = (
-    "torch._dynamo",
+    *EXPORTING,
     "kernelwright.evaluate.triton.driver",
     "kernelwright.evaluate.triton.rehearsal",
     MODULES["cross"],
@@ -142,7 +144,7 @@ ON_GPU = (
 """Imported once by the GPU's warm parent, so that no child pays for them. Triton reads TRITON_INTERPRET when it is imported,
 so only the GPU's children are born with it."""
 PARENTS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
-    "cpu": ((), NO_GPU),
+    "cpu": ((*EXPORTING, MODULES["reference"]), INDUCTOR | NO_GPU),
     "cuda": (ON_GPU, INDUCTOR),
     "absent": (COMPILING, INDUCTOR | NO_GPU),
     "hip": (COMPILING, INDUCTOR | NO_GPU),
