@@ -1,8 +1,8 @@
 """CUDA C++ for a device that is not here: compiled with facts, in the author's words where it fails, refused on a CPU."""
 
+import re
 from pathlib import Path
 
-import re
 import pytest
 
 from kernelwright.evaluate.pipeline.service import EvaluationService
