@@ -3,6 +3,8 @@
 What follows reads one name for one place. A reference that cannot be replaced stays, and the reader refuses it.
 """
 
+import re
+
 from tree_sitter import Node
 
 from kernelwright.nests.syntax import (
@@ -52,6 +54,16 @@ def one_by_one(function: Node) -> list[Edit] | None:
             continue
         kind = text(declaration)[: parts[0].start_byte - declaration.start_byte]
         return [over(declaration, " ".join(f"{kind}{text(one)};" for one in parts))]
+    return None
+
+
+def plain_arrays(function: Node) -> list[Edit] | None:
+    """`std::array<T, 8> a;` is `T a[8];`, where nobody speaks of it but of its elements."""
+    for declaration, one, name in declared(field(function, "body")):
+        held = re.fullmatch(r"std::array<([\w ]+), ?(\w+)>", type_of(declaration))
+        used = [i.parent for i in walk(function, "identifier") if text(i) == text(name) and i != name]
+        if held and one.type == "identifier" and all(u is not None and u.type == "subscript_expression" for u in used):
+            return [over(declaration, f"{held[1]} {text(name)}[{held[2]}];")]
     return None
 
 

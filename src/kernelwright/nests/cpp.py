@@ -331,8 +331,11 @@ def _scanned(loop: Loop, scan: Scan, verdict: Verdict) -> list[Edit]:
     if exclusive and any(takes[place + 1 :]):
         return []
     locals_ = {text(n) for p in parts[:cut] for _, _, n in declared(p)}
-    if cut in (0, len(parts)) or any(mentions(p, name) for p in parts[cut:] for name in locals_):
+    again = [p for p in parts[:cut] if p.type == "declaration" and not any(walk(p, "call_expression"))]
+    needed = any(mentions(p, name) for p in parts[cut:] for name in locals_)
+    if cut in (0, len(parts)) or (needed and locals_ != {text(n) for p in again for _, _, n in declared(p)}):
         return []
+    repeated = " ".join(text(p) for p in again) if needed else ""
     kind = "exclusive" if exclusive else "inclusive"
     private = [f"private({', '.join(verdict.private)})"] if verdict.private else []
     head = f"\n#pragma omp parallel for reduction(inscan, {scan.operator}:{scan.variable}) {' '.join(private)}\n"
@@ -341,6 +344,6 @@ def _scanned(loop: Loop, scan: Scan, verdict: Verdict) -> list[Edit]:
         ahead(loop.node, head),
         *_counted_plainly(loop),
         (start, start, "{ "),
-        (middle, middle, f"}}\n#pragma omp scan {kind}({scan.variable})\n{{ "),
+        (middle, middle, f"}}\n#pragma omp scan {kind}({scan.variable})\n{{ {repeated}"),
         (end, end, " }"),
     ]

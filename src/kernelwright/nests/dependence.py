@@ -129,7 +129,7 @@ def _arrays(nest: Nest, loop: Loop, inner: Sequence[Access], verdict: Verdict) -
         own = [a for a in inner if a.root == array.split(".")[0]]
         parts = [a for a in own if any(a in pair for pair in meeting)]
         operator = _updated(parts)
-        if own[0].root in verdict.private:
+        if own[0].root in verdict.private or _compacted(loop, parts):
             continue
         if own[0].root in nest.local_arrays and _all_private(nest, loop, own):
             verdict.private += (own[0].root,)
@@ -138,6 +138,30 @@ def _arrays(nest: Nest, loop: Loop, inner: Sequence[Access], verdict: Verdict) -
         else:
             return f"passes meet in {array}" if array != ANYWHERE else "passes may meet where a pointer leads"
     return ""
+
+
+def _compacted(loop: Loop, accesses: Sequence[Access]) -> bool:
+    """Whether each pass writes at most the place `out[n]`, in the branch that `n` counts, and nobody reads the array."""
+    body = field(loop.node, "body")
+    for statement in unconditional(body):
+        for place, operator, value in writes(statement):
+            counted = operator == "+=" and value is not None and text(value).endswith(" ? 1 : 0")
+            if (
+                counted
+                and statement.parent == body
+                and all(_kept(a, text(place), text(value or place)) for a in accesses)
+            ):
+                return True
+    return False
+
+
+def _kept(access: Access, number: str, value: str) -> bool:
+    node, inner = access.node.parent, access.node
+    index = inner.child_by_field_name("indices") if inner.type == "subscript_expression" else None
+    while node is not None and node.type != "if_statement":
+        node = node.parent
+    asked = f"{text(field(node, 'condition'))} ? 1 : 0" if node is not None else ""
+    return access.write and index is not None and text(index) == f"[{number}]" and asked == value
 
 
 def _pairs(accesses: Sequence[Access]) -> Iterable[tuple[Access, Access]]:
@@ -299,6 +323,13 @@ def _statement(node: Node) -> Node:
 
 
 # --- scalars ------------------------------------------------------------------------------------------------------
+
+
+def keeps_nothing(nest: Nest, loop: Loop) -> bool:
+    """Whether no scalar goes from one pass to the next, nothing leaves the loop, and its calls only compute."""
+    verdict = Verdict()
+    _scalars(nest, loop, verdict)
+    return verdict.free and not jumps(loop) and not impure(nest, loop.node)
 
 
 def _scalars(nest: Nest, loop: Loop, verdict: Verdict) -> None:

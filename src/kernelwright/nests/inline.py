@@ -1,25 +1,34 @@
-"""Calls of a file's own functions, put in the caller's place, so that their loops are seen.
+"""Calls of a file's own functions and lambdas, put in the caller's place, so that their loops are seen.
 
-A call is taken apart where it is a statement of its own, or all of an assignment, an initial value or a `return`, and the
-function returns at its end alone. What it is given by a plain name, or by the address of one, is named so within it too;
-anything else becomes a local of the callee's parameter's type.
+A function that only returns an expression becomes that expression. Any other is taken apart where the call is a statement of
+its own, or all of an assignment, an initial value or a `return`; elsewhere its value becomes a local first. What it is given by
+a plain name, or by the address of one, is named so within it too; anything else becomes a local of the parameter's type.
 """
 
 import re
+from collections.abc import Iterator
 
 from tree_sitter import Node
 
 from kernelwright.nests.aliases import bound, by_reference
+from kernelwright.nests.heads import after, leaves
+from kernelwright.nests.idioms import uncast
+from kernelwright.nests.kinds import NUMBERS, Kinds, declared_kind, led, returned
 from kernelwright.nests.syntax import (
     LOOPS,
+    TYPED,
+    Edit,
+    ahead,
     assigned,
     bare,
+    behind,
     declarators,
     declared,
     declared_name,
     edited,
     field,
     functions,
+    identifiers,
     mentions,
     over,
     parameters,
@@ -27,53 +36,342 @@ from kernelwright.nests.syntax import (
     statements,
     text,
     type_of,
+    variable_of,
     walk,
+    writes,
 )
 
 _OVER = re.compile(r"std::vector<([\w ]+)> (\w+)\((\w+), \3 \+ (\w+)\);")
-MOST = 64
+_PLACES = ("identifier", "subscript_expression", "field_expression")
+MOST = 256
 """Calls that are taken apart; beyond, they stay calls."""
 
 
 def inlined(code: str, name: str) -> str:
-    """The code in which the function `name` calls none of its own file's functions that have loops or return nothing."""
+    """The code in which the function `name` calls none of its own file's functions whose inside matters."""
     for number in range(1, MOST):
-        known = functions(parse(code))
-        found = next(
-            ((c, known[text(f)]) for c, f in _calls(known[name]) if _takes_apart(c, text(f), name, known)), None
-        )
-        if found is None:
+        made = next(_Caller(parse(code), name, f"_{number}").steps(), None)
+        if made is None:
             break
-        call, callee = found
-        statement = _statement(call)
-        assert statement is not None
-        code = edited(code, [over(statement, _in_place(call, statement, callee, f"_{number}"))])
+        code = uncast(edited(code, made))
     return _without_vectors(code, name)
 
 
-def _calls(function: Node) -> list[tuple[Node, Node]]:
-    calls = walk(field(function, "body"), "call_expression")
-    return [(c, field(c, "function")) for c in calls if field(c, "function").type == "identifier"]
+class _Caller:
+    """One function, with what it may call; locals that a step makes end in `suffix`."""
+
+    def __init__(self, root: Node, name: str, suffix: str) -> None:
+        self.name, self.suffix, self.known = name, suffix, functions(root)
+        self.function = self.known[name]
+        self.kinds = Kinds(root, self.function)
+        self.root = root
+
+    def steps(self) -> Iterator[list[Edit]]:
+        """All that can be done next; the shortest calls first."""
+        body = field(self.function, "body")
+        for one in walk(body, "lambda_expression"):
+            statement = _whole_statement(one)
+            if one.parent is not None and one.parent.type == "argument_list" and statement is not None:
+                own = f"given{self.suffix}"
+                yield [*_before(statement, f"auto {own} = {text(one)}; "), over(one, own)]
+        calls = [c for c in walk(body, "call_expression") if field(c, "function").type == "identifier"]
+        for call in sorted(calls, key=lambda c: c.end_byte - c.start_byte):
+            callee = self._callee(call)
+            if callee is not None:
+                yield from self._put(call, callee)
+        for name, one in self.kinds.lambdas.items():
+            declaration = one.parent.parent if one.parent is not None else None
+            if sum(text(i) == name for i in walk(body, "identifier")) == 1 and declaration is not None:
+                yield [over(declaration, ";")]
+
+    def _callee(self, call: Node) -> Node | None:
+        called = text(field(call, "function"))
+        callee = self.kinds.lambdas.get(called)
+        if callee is not None:
+            return callee if _sees(callee) and self._fits(call, callee) else None
+        callee = self.known.get(called)
+        wanted = callee is not None and called != self.name and self._matters(called, frozenset())
+        again = callee is not None and any(
+            text(field(c, "function")) == called for c in walk(callee, "call_expression")
+        )
+        return callee if callee is not None and wanted and not again and self._fits(call, callee) else None
+
+    def _fits(self, call: Node, callee: Node) -> bool:
+        return len(field(call, "arguments").named_children) == len(_parameters(callee))
+
+    def _matters(self, called: str, above: frozenset[str]) -> bool:
+        """Whether a function has loops, gives nothing, a pointer or a structure, or changes what it is given, or calls such."""
+        function = self.known.get(called)
+        if function is None or called in above:
+            return False
+        taken = [*_parameters(function)]
+        shown = any(declared_kind(p, field(p, "declarator")).rstrip("*") in self.kinds.members for p in taken)
+        changed = any(("&" in text(p) or "*" in text(p)) and "const" not in type_of(p).split() for p in taken)
+        lead = bool(led(function)) or _gives_place(function)
+        loops = type_of(function) == "void" or any(walk(function, *LOOPS)) or any(self._given_functions(function))
+        inner = (c for c in walk(field(function, "body"), "call_expression"))
+        return (
+            loops or shown or changed or lead or returned(function) in self.kinds.members
+            or any(self._matters(text(field(c, "function")), above | {called}) for c in inner)
+        )  # fmt: skip
+
+    def _given_functions(self, function: Node) -> Iterator[Node]:
+        return (p for p in _parameters(function) if type_of(p) == "auto")
+
+    # --- ways to put it ---------------------------------------------------------------------------------------------
+
+    def _put(self, call: Node, callee: Node) -> Iterator[list[Edit]]:
+        said = self._as_expression(call, callee)
+        if said is not None:
+            yield [over(call, said)]
+            return
+        loop = call.parent
+        if loop is not None and loop.type == "for_statement" and loop.child_by_field_name("update") == call:
+            inner = field(loop, "body")
+            if not leaves(inner, "continue_statement"):
+                yield [over(call, ""), ahead(inner, "{ "), behind(inner, f" {text(call)}; }}")]
+            return
+        statement = _statement(call)
+        if statement is not None:
+            made = self._in_place(call, statement, callee)
+            if made is not None:
+                yield [over(statement, made)]
+            return
+        whole = _whole_statement(call)
+        kind = self._returned(callee)
+        if whole is not None and kind not in ("", "void") and _first(call, whole):
+            own = f"value{self.suffix}"
+            yield [*_before(whole, f"{kind} {own} = {text(call)}; "), over(call, own)]
+
+    def _returned(self, callee: Node) -> str:
+        """The type of its value; of a pointer, whatever it is."""
+        kind = self.kinds.of_lambda(callee) if callee.type == "lambda_expression" else returned(callee)
+        constant = callee.type != "lambda_expression" and "const" in type_of(callee).split()
+        return (
+            kind
+            if "*" not in kind
+            else f"const {kind}"
+            if constant
+            else kind
+            if callee.type != "lambda_expression"
+            else ""
+        )
+
+    def _as_expression(self, call: Node, callee: Node) -> str | None:
+        """The value, where the function does nothing but return it; None: it cannot be put so."""
+        only = statements(field(callee, "body"))
+        if len(only) != 1 or only[0].type != "return_statement" or not only[0].named_children:
+            return None
+        value, own = only[0].named_children[0], dict[str, str]()
+        stored = assigned(value)
+        if value.type == "initializer_list" or any(walk(value, "lambda_expression")):
+            return None
+        for parameter, given in zip(_parameters(callee), field(call, "arguments").named_children, strict=True):
+            name = text(declared_name(field(parameter, "declarator")))
+            said = self._given(parameter, given, sum(text(i) == name for i in walk(value, "identifier")))
+            if said is None or (name in stored and not by_reference(parameter)):
+                return None
+            own[name] = said
+        made = _renamed(value, own)
+        kind = "" if _gives_place(callee) else returned(callee)
+        other = callee.type == "lambda_expression" or Kinds(self.root, callee).of(value) != kind
+        return f"(({kind})({made}))" if kind in NUMBERS and other else f"({made})"
+
+    def _given(self, parameter: Node, given: Node, times: int) -> str | None:
+        """An argument in the midst of an expression; None: it must be evaluated once, or in its place."""
+        kind, other = declared_kind(parameter, field(parameter, "declarator")), self.kinds.of(given)
+        busy = any(walk(given, "call_expression", "compound_literal_expression"))
+        if any(walk(given, "update_expression", "assignment_expression", "lambda_expression")) or (busy and times > 1):
+            return None
+        if kind in self.kinds.members and bare(given).type not in _PLACES:
+            return None
+        said = text(given) if given.type in ("identifier", "number_literal") else f"({text(given)})"
+        return f"({kind})({text(given)})" if kind in NUMBERS and other != kind else said
+
+    def _in_place(self, call: Node, statement: Node, callee: Node) -> str | None:
+        body, made = field(callee, "body"), list[str]()
+        own = {text(n): f"{text(n)}{self.suffix}" for _, _, n in declared(body)}
+        arguments = field(call, "arguments").named_children
+        for parameter, given in zip(_parameters(callee), arguments, strict=True):
+            name = text(declared_name(field(parameter, "declarator")))
+            once = sum(mentions(a, text(given)) for a in arguments) < 2
+            stays = _plain(given) and once and name not in assigned(body) and not identifiers(given) & assigned(body)
+            if given.type == "identifier" and (by_reference(parameter) or type_of(parameter) == "auto"):
+                own[name] = text(given)
+            elif by_reference(parameter) and bare(given).type in (*_PLACES, "pointer_expression"):
+                own[name] = f"{name}{self.suffix}"
+                made.append(bound(parameter, own[name], text(given)))
+            elif stays and "(" not in text(field(parameter, "declarator")):
+                own[name] = text(given) if given.type == "identifier" else f"({text(given)})"
+            else:
+                own[name] = f"{name}{self.suffix}"
+                made.append(_local(parameter, own[name], text(given)))
+        inside = self._flowing(_renamed(body, own), _taker(call, statement))
+        if inside is None:
+            return None
+        whole = f"{{ {' '.join(made)} {inside} }}"
+        if statement.type == "declaration":
+            one = declarators(statement)[0]
+            kind = self._returned(callee) if "auto" in type_of(statement) else _variable(statement, one)
+            whole = f"{kind} {text(declared_name(one))}; {whole}"
+        return whole
+
+    def _flowing(self, body: str, taker: str) -> str | None:
+        """A body whose value goes where `taker` says, wherever it returns; None: it cannot be put so."""
+        function = next(walk(parse(f"void f() {body}"), "compound_statement"))
+        if taker == "return":
+            return body
+        done = f"done{self.suffix}"
+        try:
+            flown = _flow(statements(function), taker, done, looped=False)
+        except ValueError:
+            return None
+        return (
+            f"{{ int {done} = 0; {flown} }}"
+            if re.search(rf"\({done}\)|!{done}\b", flown)
+            else f"{{ {re.sub(rf'{done} = 1;', '', flown)} }}"
+        )
 
 
-def _takes_apart(call: Node, called: str, name: str, known: dict[str, Node]) -> bool:
-    callee = known.get(called)
-    if callee is None or called == name or _statement(call) is None:
+def _flow(body: list[Node], taker: str, done: str, *, looped: bool) -> str:
+    """Statements in which a `return` gives its value and sets a flag, and what comes behind asks for it.
+
+    Raises:
+        ValueError: it returns from within a statement of another kind.
+    """
+    out = list[str]()
+    for place, one in enumerate(body):
+        rest = body[place + 1 :]
+        if not any(_returns(one)):
+            out.append(text(one))
+            continue
+        if one.type == "return_statement":
+            value = text(one.named_children[0]) if one.named_children else ""
+            gives = f"{taker} {value};" if value else ""
+            return " ".join([*out, gives, f"{done} = 1;", "break;" if looped else ""])
+        if one.type == "if_statement":
+            way, other = field(one, "consequence"), one.child_by_field_name("alternative")
+            inner = _flow(statements(way), taker, done, looped=looped)
+            ends = other is None and not looped and statements(way)[-1].type == "return_statement"
+            rest, last = ([], rest) if ends else (rest, statements(other) if other is not None else [])
+            said = f" else {{ {_flow(last, taker, done, looped=looped)} }}" if last else ""
+            out.append(f"if {text(field(one, 'condition'))} {{ {inner} }}{said}")
+            if ends:
+                break
+        elif one.type in LOOPS[:2]:
+            within = field(one, "body")
+            head = text(one)[: within.start_byte - one.start_byte]
+            out.append(f"{head} {{ {_flow(statements(within), taker, done, looped=True)} }}")
+            out.append(f"if ({done}) break;" if looped else "")
+        elif one.type == "compound_statement":
+            out.append(f"{{ {_flow(statements(one), taker, done, looped=looped)} }}")
+        else:
+            raise ValueError(f"it returns from within a {one.type}")
+        if rest and not looped:
+            return " ".join([*out, f"if (!{done}) {{ {_flow(rest, taker, done, looped=looped)} }}"])
+    return " ".join(out)
+
+
+def _returns(node: Node) -> Iterator[Node]:
+    """All `return`s of a statement that are no lambda's."""
+    if node.type == "return_statement":
+        yield node
+    elif node.type != "lambda_expression":
+        for child in node.named_children:
+            yield from _returns(child)
+
+
+def _sees(callee: Node) -> bool:
+    """Whether a lambda means what its names mean where it is called: what it holds a copy of is not changed later."""
+    captured = text(field(callee, "captures"))[1:-1]
+    if (
+        "mutable" in text(callee).split("{")[0].split()
+        or "." in captured
+        or re.search(r"[^=&<>]=[^=,\s]|\w\s*=", captured)
+    ):
         return False
-    body = field(callee, "body")
-    returns, last = list(walk(body, "return_statement")), (statements(body) or [body])[-1]
-    ends = not returns or (len(returns) == 1 and returns[0] == last)
-    again = any(text(field(c, "function")) == called for c in walk(body, "call_expression"))
-    given = len(field(call, "arguments").named_children) == len(parameters(callee))
-    return ends and given and not again and _works(called, known, frozenset())
+    copied = {name.strip() for name in captured.split(",") if name.strip() and "&" not in name}
+    inside = field(callee, "body")
+    held = identifiers(inside) if "=" in copied else copied
+    return not any(variable_of(p) in held for node in after(callee) for p, _, _ in writes(node))
 
 
-def _works(called: str, known: dict[str, Node], above: frozenset[str]) -> bool:
-    """Whether a function has loops or returns nothing, or calls one of those."""
-    if called not in known or called in above:
-        return False
-    loops = type_of(known[called]) == "void" or any(walk(known[called], *LOOPS))
-    return loops or any(_works(text(f), known, above | {called}) for _, f in _calls(known[called]))
+def _parameters(callee: Node) -> list[Node]:
+    if callee.type != "lambda_expression":
+        return parameters(callee)
+    declarator = callee.child_by_field_name("declarator")
+    listed = field(declarator, "parameters").named_children if declarator is not None else []
+    return [p for p in listed if p.type in TYPED and p.child_by_field_name("declarator")]
+
+
+def _gives_place(callee: Node) -> bool:
+    """Whether it returns a reference."""
+    if callee.type != "lambda_expression":
+        return field(callee, "declarator").type == "reference_declarator"
+    trailing = next(walk(callee, "trailing_return_type"), None)
+    return trailing is not None and "&" in text(trailing)
+
+
+def _plain(given: Node) -> bool:
+    """A name, or the address of one."""
+    pointed = given.type == "pointer_expression" and bare(field(given, "argument")).type == "identifier"
+    return given.type == "identifier" or pointed
+
+
+def _renamed(node: Node, own: dict[str, str]) -> str:
+    names = (i for i in walk(node, "identifier") if text(i) in own)
+    return edited(
+        text(node), [(i.start_byte - node.start_byte, i.end_byte - node.start_byte, own[text(i)]) for i in names]
+    )
+
+
+def _variable(declaration: Node, one: Node) -> str:
+    """A declared variable's type, so that it may be given its value later."""
+    stars = text(field(one, "declarator")).count("*")
+    return f"{type_of(declaration)} {'*' * stars}" if stars else type_of(declaration).replace("const ", "")
+
+
+def _whole_statement(node: Node) -> Node | None:
+    """The statement that an expression stands in, where something can be put before it."""
+    outer: Node | None = node.parent
+    while outer is not None and outer.type not in (
+        "expression_statement",
+        "declaration",
+        "return_statement",
+        "if_statement",
+    ):
+        if outer.type.endswith(("statement", "_loop", "definition")):
+            return None
+        outer = outer.parent
+    around = outer.parent if outer is not None else None
+    if outer is None or around is None or (outer.type == "declaration" and len(declarators(outer)) != 1):
+        return None
+    heads = around.type in ("for_statement", "init_statement") and around.child_by_field_name("body") != outer
+    return None if heads or (outer.type == "declaration" and around.type != "compound_statement") else outer
+
+
+def _before(statement: Node, said: str) -> list[Edit]:
+    """Edits that put a declaration before a statement."""
+    if statement.type == "declaration":
+        return [ahead(statement, said)]
+    return [ahead(statement, f"{{ {said}"), behind(statement, " }")]
+
+
+def _first(call: Node, statement: Node) -> bool:
+    """Whether a call in a statement is always made, and nothing happens there before."""
+    node = call
+    while node.parent is not None and node != statement:
+        outer = node.parent
+        lazy = outer.type == "binary_expression" and text(field(outer, "operator")) in ("&&", "||")
+        if outer.type in ("lambda_expression", "comma_expression") or (lazy and field(outer, "left") != node):
+            return False
+        if outer.type == "conditional_expression" and field(outer, "condition") != node:
+            return False
+        node = outer
+    within = statement.child_by_field_name("condition") if statement.type == "if_statement" else statement
+    changes = list(walk(within, "update_expression", "assignment_expression")) if within is not None else []
+    whole = bare(statement.named_children[0]) if statement.named_children else statement
+    return all(one == whole for one in changes)
 
 
 def _statement(call: Node) -> Node | None:
@@ -86,49 +384,12 @@ def _statement(call: Node) -> Node | None:
     kinds = ("expression_statement", "return_statement")
     alone = node is not None and (node.type in kinds or (node.type == "declaration" and len(declarators(node)) == 1))
     outer = node.parent if node is not None else None
-    heads = outer is not None and outer.type == "for_statement" and outer.child_by_field_name("body") != node
+    heads = (
+        outer is not None
+        and outer.type in ("for_statement", "init_statement")
+        and outer.child_by_field_name("body") != node
+    )
     return node if alone and outer is not None and not heads else None
-
-
-def _in_place(call: Node, statement: Node, callee: Node, suffix: str) -> str:
-    body, made = field(callee, "body"), list[str]()
-    own = {text(n): f"{text(n)}{suffix}" for _, _, n in declared(body)}
-    arguments = field(call, "arguments").named_children
-    for parameter, given in zip(parameters(callee), arguments, strict=True):
-        name = text(declared_name(field(parameter, "declarator")))
-        plain = given.type == "identifier" or (
-            given.type == "pointer_expression" and bare(field(given, "argument")).type == "identifier"
-        )
-        once = sum(mentions(a, text(given)) for a in arguments) < 2
-        if given.type == "identifier" and by_reference(parameter):
-            own[name] = text(given)
-        elif by_reference(parameter):
-            own[name] = f"{name}{suffix}"
-            made.append(bound(parameter, own[name], text(given)))
-        elif plain and once and name not in assigned(body) and "(" not in text(field(parameter, "declarator")):
-            own[name] = text(given) if given.type == "identifier" else f"({text(given)})"
-        else:
-            own[name] = f"{name}{suffix}"
-            made.append(_local(parameter, own[name], text(given)))
-    renamed = [
-        (i.start_byte - body.start_byte, i.end_byte - body.start_byte, own[text(i)])
-        for i in walk(body, "identifier")
-        if text(i) in own
-    ]
-    last = (statements(body) or [body])[-1]
-    if last.type == "return_statement":
-        value = last.named_children[0] if last.named_children else None
-        renamed = [
-            e for e in renamed if value is None or not last.start_byte <= e[0] + body.start_byte < value.start_byte
-        ]
-        renamed.append(
-            (last.start_byte - body.start_byte, last.start_byte - body.start_byte + 6, _taker(call, statement))
-        )
-    inside = edited(text(body), renamed)
-    whole = f"{{ {' '.join(made)} {inside} }}"
-    if statement.type == "declaration":
-        whole = f"{type_of(statement).replace('const ', '')} {text(declared_name(declarators(statement)[0]))}; {whole}"
-    return whole
 
 
 def _taker(call: Node, statement: Node) -> str:

@@ -118,7 +118,7 @@ def _arguments(tokens: list[str], at: int) -> tuple[list[str] | None, int]:
 
 def _filled(macro: Macro, given: list[str]) -> str:
     names = dict(zip(macro.parameters or (), given, strict=False))
-    return "".join(names.get(token, token) for token in TOKEN.findall(re.sub(r"\s*##\s*", "", macro.body)))
+    return re.sub(r"\s*##\s*", "", "".join(names.get(token, token) for token in TOKEN.findall(macro.body)))
 
 
 def _renamed(text: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernelwright.nests.aliases import named_once, one_by_one, pointed_back, swapped
+from kernelwright.nests.aliases import named_once, one_by_one, plain_arrays, pointed_back, swapped
 from kernelwright.nests.heads import (
     WHOLE,
     Head,
@@ -22,8 +22,10 @@ from kernelwright.nests.heads import (
     types,
     unconditional,
 )
+from kernelwright.nests.idioms import plain, uncast
 from kernelwright.nests.inline import inlined
 from kernelwright.nests.promote import promoted, running
+from kernelwright.nests.searches import compacted, compared, placed, told
 from kernelwright.nests.structures import taken_apart
 from kernelwright.nests.syntax import (
     JUMPS,
@@ -49,15 +51,21 @@ from kernelwright.nests.syntax import (
     walk,
     writes,
 )
-from kernelwright.nests.walks import done_once, gathered, walked
+from kernelwright.nests.walks import by_rows, done_once, gathered, stepped_midway, walked
 
 ROUNDS = 300
+_SCOPES = ("compound_statement", "for_statement", "for_range_loop", "lambda_expression", "function_definition")
+_KEPT = frozenset(
+    ["work", "gate", "joined", "identity", "all_reduce", "warp_reduce", "all_best", "all_before", "all_last"]
+)
+"""Names that kernels have for themselves."""
 
 
 def normal(code: str, name: str) -> str:
     """The code with the function `name` in its normal form."""
-    code = _unique(inlined(code, name), name)
+    code = _unique(inlined(_unique(plain(code), name), name), name)
     for _ in range(ROUNDS):
+        code = uncast(code)
         function = functions(parse(code))[name]
         changes = next(
             (
@@ -66,6 +74,7 @@ def normal(code: str, name: str) -> str:
                     one_by_one,
                     pointed_back,
                     swapped,
+                    plain_arrays,
                     named_once,
                     taken_apart,
                     _shortened,
@@ -73,13 +82,20 @@ def normal(code: str, name: str) -> str:
                     _unbroken,
                     _split,
                     done_once,
+                    _condition_steps,
                     _counted,
                     walked,
+                    by_rows,
                     _declared_loop,
+                    stepped_midway,
                     gathered,
                     _advanced,
                     promoted,
                     running,
+                    placed,
+                    compacted,
+                    compared,
+                    told,
                 )
                 if (found := find(function))
             ),
@@ -95,7 +111,7 @@ def _unique(code: str, name: str) -> str:
     """No two variables of the function have the same name, and each declaration is of one variable."""
     taken = identifiers(parse(code))
     for _ in range(ROUNDS):
-        function, seen, changes = functions(parse(code))[name], set[str](), list[Edit]()
+        function, seen, changes = functions(parse(code))[name], set(_KEPT), list[Edit]()
         for _, _, identifier in declared(function):
             variable = text(identifier)
             if variable in seen:
@@ -117,7 +133,7 @@ def _unique(code: str, name: str) -> str:
 
 def _scope(identifier: Node) -> Node:
     node = identifier.parent
-    while node is not None and node.type not in ("compound_statement", "for_statement", "for_range_loop"):
+    while node is not None and node.type not in _SCOPES:
         node = node.parent
     assert node is not None
     return node
@@ -145,15 +161,20 @@ def _split(function: Node) -> list[Edit] | None:
         for step in walk(statement, "update_expression"):
             variable = text(field(step, "argument"))
             once = sum(text(i) == variable for i in walk(statement, "identifier")) == 1
-            if (
-                step != whole
-                and once
-                and not any(walk(statement, "conditional_expression", "lambda_expression"))
-                and "&&" not in text(statement)
-                and "||" not in text(statement)
-            ):
+            if step != whole and once and not _perhaps(step, statement):
                 return _stepped_apart(statement, step, variable)
     return None
+
+
+def _perhaps(step: Node, statement: Node) -> bool:
+    """Whether a part of a statement may be passed over."""
+    node = step.parent
+    while node is not None and node != statement:
+        lazy = node.type == "binary_expression" and text(field(node, "operator")) in ("&&", "||")
+        if lazy or node.type in ("conditional_expression", "lambda_expression"):
+            return True
+        node = node.parent
+    return False
 
 
 def _shortened(function: Node) -> list[Edit] | None:
@@ -242,7 +263,9 @@ def _counted(function: Node) -> list[Edit] | None:
     for loop in walk(function, "while_statement", "for_statement"):
         condition, update = loop.child_by_field_name("condition"), loop.child_by_field_name("update")
         body = field(loop, "body")
-        if condition is None or update is not None or leaves(body, "continue_statement"):
+        if condition is None or leaves(body, "continue_statement"):
+            continue
+        if update is not None:
             continue
         first = loop.child_by_field_name("initializer")
         before = f"{text(first).rstrip(';')}; " if first is not None else ""
@@ -276,6 +299,18 @@ def _counted(function: Node) -> list[Edit] | None:
     return None
 
 
+def _condition_steps(function: Node) -> list[Edit] | None:
+    """`for (; n--; p++)` does its last part in its body."""
+    for loop in walk(function, "for_statement"):
+        condition, update = loop.child_by_field_name("condition"), loop.child_by_field_name("update")
+        body = field(loop, "body")
+        if condition is None or update is None or leaves(body, "continue_statement"):
+            continue
+        if any(walk(condition, "update_expression")):
+            return [over(update, ""), ahead(body, "{ "), behind(body, f" {text(update)}; }}")]
+    return None
+
+
 def _behind(body: Node, step: Node) -> list[Node]:
     """What a body does after one of its statements."""
     return [one for one in unconditional(body) if one.start_byte > step.start_byte]
@@ -292,7 +327,7 @@ def _said(condition: Node, variable: str, step: int) -> Node:
 
 
 def _counts_down(function: Node, loop: Node, condition: Node, kinds: dict[str, tuple[str, bool]]) -> list[Edit] | None:
-    """`while (n-- > 0)` counts up instead, with a variable of its own, of which `n` follows in the body."""
+    """`while (n-- > 0)` and `while (--n)` count up instead, with a variable of its own, of which `n` follows in the body."""
     asked, body = condition, field(loop, "body")
     if (
         condition.type == "binary_expression"
@@ -300,17 +335,18 @@ def _counts_down(function: Node, loop: Node, condition: Node, kinds: dict[str, t
         and text(field(condition, "right")) == "0"
     ):
         asked = bare(field(condition, "left"))
-    if asked.type != "update_expression" or not text(asked).endswith("--"):
+    if asked.type != "update_expression" or "--" not in text(asked):
         return None
+    early = text(asked).startswith("--")
     variable, kind = text(field(asked, "argument")), kinds.get(text(field(asked, "argument")), ("", True))
     if kind[1] or variable in assigned(body):
         return None
     own = f"{variable}_{loop.start_byte}"
-    head = f"for ({kind[0].replace('const ', '')} {own} = 0; {own} < {variable}; ++{own}) "
+    head = f"for ({kind[0].replace('const ', '')} {own} = 0; {own} < {variable}{' - 1' if early else ''}; ++{own}) "
     inside = [over(i, f"({variable} - 1 - {own})") for i in walk(body, "identifier") if text(i) == variable]
     made: list[Edit] = [(loop.start_byte, body.start_byte, head), *inside]
     if first_event(list(after(loop)), variable) == "read":
-        made += [ahead(loop, "{ "), behind(loop, f" {variable} = -1; }}")]
+        made += [ahead(loop, "{ "), behind(loop, f" {variable} = {0 if early else -1}; }}")]
     return made
 
 

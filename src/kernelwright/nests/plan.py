@@ -6,12 +6,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+import islpy
 from tree_sitter import Node
 
-from kernelwright.nests.dependence import Verdict, carried, verdicts
+from kernelwright.nests.dependence import Verdict, bounds, carried, keeps_nothing, verdicts
 from kernelwright.nests.loops import Access, Loop, Nest
 from kernelwright.nests.reader import read_nest
-from kernelwright.nests.syntax import Edit, edited, field, functions, identifiers, over, parse, text, walk
+from kernelwright.nests.syntax import (
+    Edit,
+    assigned,
+    declared_names,
+    edited,
+    field,
+    functions,
+    identifiers,
+    over,
+    parse,
+    statements,
+    text,
+    walk,
+)
 
 BUSY = 64
 """Passes from which on one loop is enough for the cores of a CPU."""
@@ -21,6 +35,8 @@ LEAST = 64
 """Passes, with those of the loops within, from which on it pays to meet for a loop that is run again and again."""
 OFTEN = 4096
 """Runs of a loop from which on it needs eight times as many passes."""
+WIDE = 16
+"""Passes on a line across two loops from which on it pays to meet behind each line."""
 UNKNOWN = 1 << 20
 """Passes of a loop that nobody has counted."""
 
@@ -140,6 +156,79 @@ def _heads_swapped(outer: Node, inner: Node) -> list[Edit]:
     spans = [(n.start_byte, field(n, "body").start_byte) for n in (outer, inner)]
     own = [text(n)[: end - start] for n, (start, end) in zip((outer, inner), spans, strict=True)]
     return [(*spans[0], own[1]), (*spans[1], own[0])]
+
+
+def slanted(code: str, name: str, sizes: Mapping[str, int]) -> str:
+    """Two loops of which each needs the order become fronts: what lies on one line across both runs side by side."""
+    nest = read_nest(code, name, sizes)
+    for outer in reversed(nest.all_loops):
+        inner, sunk = _with_sunk(outer)
+        if inner is None or not all(one.head and abs(one.head.step) == 1 for one in (outer, inner)):
+            continue
+        if not all(keeps_nothing(nest, one) for one in (outer, inner)):
+            continue
+        for weight in (1, 2, 3):
+            front = _front(nest, outer, inner, weight)
+            if front is not None:
+                return edited(code, [over(outer.node, _fronts(outer, inner, sunk, weight, front))])
+    return code
+
+
+def _with_sunk(outer: Loop) -> tuple[Loop | None, str]:
+    """The loop that is all of a body but for pointers and numbers that it begins with, and those."""
+    body = [s for s in statements(field(outer.node, "body")) if text(s) != ";"]
+    inner = outer.children[0] if len(outer.children) == 1 and body and outer.children[0].node == body[-1] else None
+    if inner is None or inner.head is None:
+        return None, ""
+    for one in body[:-1]:
+        busy = any(walk(one, "call_expression", "update_expression", "assignment_expression", "subscript_expression"))
+        if one.type != "declaration" or busy or declared_names(one) & assigned(field(inner.node, "body")):
+            return None, ""
+    return inner, " ".join(text(one) for one in body[:-1])
+
+
+def _line(outer: Loop, inner: Loop, weight: int, end: str) -> str:
+    ahead_ = [one.head.step if one.head else 1 for one in (outer, inner)]
+    return f"({weight * ahead_[0]}*{outer.variable}{end} + {ahead_[1]}*{inner.variable}{end})"
+
+
+def _front(nest: Nest, outer: Loop, inner: Loop, weight: int) -> tuple[int, int, int, int] | None:
+    """The first and last line, and pass of the outer loop; None: passes would change their order, or a line is too short."""
+    inside = [a for a in nest.accesses if outer in a.loops]
+    met = [(a, b) for a in inside for b in inside if (a.write or b.write) and a.meets(b)]
+    known = all(v is not None for one in inner.around for v in (one.low, one.high))
+    if not known or outer.head is None or any(inner not in a.loops for a, _ in met):
+        return None
+    order = "<" if outer.head.step > 0 else ">"
+    wrong = f"{_line(outer, inner, weight, 'a')} >= {_line(outer, inner, weight, 'b')}"
+    if any(carried(a, b, outer, order, wrong) for a, b in met):
+        return None
+    names = ", ".join(one.variable for one in inner.around)
+    spans = list[int]()
+    for what in (_line(outer, inner, weight, ""), outer.variable, inner.variable):
+        found = islpy.Set(f"{{ [w] : exists {names} : w = {what} and {' and '.join(bounds(inner.around))} }}")
+        if found.is_empty():
+            return None
+        spans += [int(found.dim_min_val(0).to_python()), int(found.dim_max_val(0).to_python())]
+    lines, rows, columns = (last - first + 1 for first, last in zip(spans[::2], spans[1::2], strict=True))
+    return (spans[0], spans[1], spans[2], spans[3]) if rows * columns >= WIDE * lines else None
+
+
+def _fronts(outer: Loop, inner: Loop, sunk: str, weight: int, front: tuple[int, int, int, int]) -> str:
+    assert outer.head is not None
+    assert inner.head is not None
+    line, key = f"front_{outer.node.start_byte}", (outer.head, inner.head)
+    row, column = (one.variable for one in key)
+    kind = text(field(field(inner.node, "initializer"), "type"))
+    far = f"{line} - {weight * key[0].step} * {row}" if weight * key[0].step > 0 else f"{line} + {weight} * {row}"
+    place = far if key[1].step > 0 else f"-({far})"
+    asked = [
+        f"({h.variable} {'>=' if h.step > 0 else '<='} ({h.low})) && ({h.variable} {h.order} ({h.high}))" for h in key
+    ]
+    return (
+        f"for (int {line} = {front[0]}; {line} <= {front[1]}; ++{line}) for (int {row} = {front[2]}; {row} <= {front[3]}; ++{row}) "
+        f"{{ const {kind} {column} = {place}; {sunk} if ({' && '.join(asked)}) {{ {text(field(inner.node, 'body'))} }} }}"
+    )
 
 
 def fused(code: str, name: str, sizes: Mapping[str, int]) -> str:

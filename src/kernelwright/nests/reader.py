@@ -15,8 +15,10 @@ from kernelwright.nests.syntax import (
     bare,
     bare_expression,
     base_of,
+    called,
     declarators,
     declared_name,
+    declared_names,
     field,
     functions,
     given_away,
@@ -40,6 +42,8 @@ def read_nest(code: str, name: str, sizes: Mapping[str, int]) -> Nest:
     return reader.nest
 
 
+_STEPS = ("++", "--", "+=", "-=")
+"""What leaves a pointer in its array."""
 ODD = ("reference_declarator", "structured_binding_declarator")
 """What is left of other names, and what may do anything."""
 
@@ -164,7 +168,9 @@ class _Reader(Values):
         for name in assigned(node):
             self.known[name] = None
             if name in self.pointers and name not in self.swapped and name not in self.nest.local_arrays:
-                self.pointers[name] = LOST
+                stays = all(o in _STEPS for p, o, _ in writes(node) if variable_of(p) == name)
+                walks = stays and name not in declared_names(node)
+                self.pointers[name] = replace(self.pointers[name], offset=None) if walks else LOST
 
     def _loop(self, node: Node) -> None:
         loop = Loop(node, head_of(node), self.loop)
@@ -399,7 +405,7 @@ def _taking(node: Node) -> Node | None:
     """The call that a pointer goes into, where its accesses are not seen."""
     outer: Node | None = node
     while outer is not None and not outer.type.endswith("statement") and outer.type != "declaration":
-        if outer.type == "argument_list":
+        if outer.type == "argument_list" and outer.parent is not None and not called(outer.parent).endswith("_cast"):
             return outer.parent
         outer = outer.parent
     return None

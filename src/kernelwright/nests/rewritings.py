@@ -18,7 +18,7 @@ from kernelwright.nests.device import CannotError
 from kernelwright.nests.loops import Loop, Nest
 from kernelwright.nests.macros import preprocessed
 from kernelwright.nests.normal import normal
-from kernelwright.nests.plan import by_stride, fused, outward, shared
+from kernelwright.nests.plan import by_stride, fused, outward, shared, slanted
 from kernelwright.nests.reader import read_nest
 from kernelwright.nests.syntax import called, functions, parse, walk
 from kernelwright.records.expression import worth
@@ -176,4 +176,8 @@ def _known(origin: str, said: str, used: frozenset[str]) -> tuple[str, Nest, dic
     if "loop-interchange" in used:
         code = by_stride(code, name, sizes)
     nest = read_nest(code, name, sizes)
-    return head, nest, verdicts(nest)
+    known = verdicts(nest)
+    if not shared(nest, known, 1):
+        nest = read_nest(slanted(code, name, sizes), name, sizes)
+        known = verdicts(nest)
+    return head, nest, known

@@ -68,8 +68,9 @@ def read_signature(code: str, dialect: str, wanted: str = "") -> Signature:
 
 
 def _chosen(known: dict[str, Node], wanted: str) -> str:
-    called = {text(i) for n, f in known.items() if n != "main" for i in walk(field(f, "body"), "identifier")}
-    meant = [n for n, f in known.items() if n != "main" and "static" not in text(f).split("{")[0].split()]
+    called = {text(i) for f in known.values() for i in walk(field(f, "body"), "identifier")}
+    known = {n: f for n, f in known.items() if n != "main" and not n.startswith("operator")}
+    meant = [n for n, f in known.items() if "static" not in text(f).split("{")[0].split()]
     found = [wanted] if wanted in known else meant if len(meant) == 1 else [n for n in meant if n not in called]
     if len(found) != 1 or (wanted and wanted != found[0]):
         listed = ", ".join(meant) or "none"

@@ -82,11 +82,12 @@ def bare_expression(said: str) -> Node:
 
 
 def functions(root: Node) -> dict[str, Node]:
-    """All functions that are defined, by name."""
+    """All functions that are defined, by name; members of a class are none."""
     found = {}
     for node in walk(root, "function_definition"):
-        name = function_name(node)
-        if name and node.child_by_field_name("body"):
+        name, around = function_name(node), node.parent
+        member = around is not None and around.type == "field_declaration_list"
+        if name and not member and node.child_by_field_name("body"):
             found[name] = node
     return found
 

@@ -192,8 +192,9 @@ class Values:
     def _leaf(self, node: Node) -> Value:
         said = text(node)
         if node.type == "number_literal":
-            digits = re.fullmatch(r"(0[xX][0-9a-fA-F]+|\d+)[uUlLzZ]*", said)
-            return Linear({}, int(digits[1], 0 if digits[1][:2] in ("0x", "0X") else 10)) if digits else None
+            digits = re.fullmatch(r"(-?)(0[xX][0-9a-fA-F]+|\d+)[uUlLzZ]*", said)
+            size = int(digits[2], 0 if digits[2][:2] in ("0x", "0X") else 10) if digits else 0
+            return Linear({}, -size if digits and digits[1] else size) if digits else None
         if node.type == "sizeof_expression":
             size = BYTES.get(said.removeprefix("sizeof").strip(" ()"))
             return Linear({}, size) if size else None

@@ -32,8 +32,13 @@ def done_once(function: Node) -> list[Edit] | None:
         body, condition = field(loop, "body"), bare(field(loop, "condition"))
         if leaves(body, "continue_statement", *JUMPS):
             continue
+        if text(condition) in ("0", "false"):
+            return [over(loop, text(body))]
         found = _step_in(condition) or _step_last(body, condition)
         if found is None:
+            counted = _by_count(loop, condition, kinds)
+            if counted:
+                return counted
             continue
         variable, step, asked, gone = found
         bound = bound_of(asked, variable)
@@ -48,6 +53,39 @@ def done_once(function: Node) -> list[Edit] | None:
         first = near if "=" in order else f"{near} {'+' if step > 0 else '-'} 1"
         far = f"({end} {'>' if step > 0 else '<'} {near} ? {end} : {first})"
         return _counted(function, loop, kinds[variable], Head(variable, variable, order, far, step), gone)
+    return None
+
+
+def stepped_midway(function: Node) -> list[Edit] | None:
+    """`while (i < n) { … i++; … }`, where more is said of `i` behind the step."""
+    kinds = types(function)
+    for loop in walk(function, "while_statement"):
+        if not leaves(field(loop, "body"), "continue_statement", *JUMPS):
+            made = _by_count(loop, bare(field(loop, "condition")), kinds)
+            if made:
+                return made
+    return None
+
+
+def _by_count(loop: Node, condition: Node, kinds: dict[str, tuple[str, bool]]) -> list[Edit] | None:
+    """A loop over how often it runs, whose body still advances the variable."""
+    body = field(loop, "body")
+    for one in unconditional(body):
+        step = bare(one.named_children[0]) if one.type == "expression_statement" and one.named_children else None
+        variable = next((text(p) for p, _, _ in writes(step) if p.type == "identifier"), "") if step is not None else ""
+        far, bound = (
+            (step_of(step, variable), bound_of(condition, variable)) if step is not None and variable else (0, None)
+        )
+        if not far or bound is None or variable not in kinds or not _steady(bound[1], body, variable):
+            continue
+        order = bound[0].replace("!=", "<" if far > 0 else ">")
+        if (order[0] == "<") != (far > 0) or sum(text(p) == variable for p, _, _ in writes(body)) != 1:
+            continue
+        once = loop.type == "do_statement"
+        head = Head(variable, f"{variable} + {far}" if once else variable, order, text(bound[1]), far)
+        own, end = f"{variable}_{loop.start_byte}", f"end_{loop.start_byte}"
+        said = f"{{ const long {end} = {head.passes}{' + 1' if once else ''}; for (long {own} = 0; {own} < {end}; ++{own}) "
+        return [(loop.start_byte, body.start_byte, said), (body.end_byte, loop.end_byte, " }")]
     return None
 
 
@@ -90,6 +128,7 @@ def walked(function: Node) -> list[Edit] | None:
             continue
         variable = next((text(p) for p, _, _ in writes(update)), "")
         step, bound = step_of(update, variable), bound_of(condition, variable)
+        step = step or (1 if first is not None and _amount(update, variable) else 0)
         if not step or bound is None or not kinds.get(variable, ("", False))[1] or variable in assigned(body):
             continue
         order = bound[0].replace("!=", "<" if step > 0 else ">")
@@ -112,6 +151,34 @@ def walked(function: Node) -> list[Edit] | None:
             Head(variable, variable, order, f"({text(bound[1])}) - {variable}", step),
             None,
         )
+    return None
+
+
+def _amount(update: Node, variable: str) -> str:
+    """By how much an expression advances a variable, where that is a name; empty: it does something else."""
+    found = list(writes(update))
+    plain = len(found) == 1 and text(found[0][0]) == variable and found[0][1] == "+=" and found[0][2] is not None
+    value = bare(found[0][2]) if plain and found[0][2] is not None else None
+    return text(value) if value is not None and value.type == "identifier" else ""
+
+
+def by_rows(function: Node) -> list[Edit] | None:
+    """`for (; p < end; p += n)` of a pointer: an end that it reaches, or never passes, says how often."""
+    kinds = types(function)
+    for loop in walk(function, "for_statement"):
+        first, condition, update = (loop.child_by_field_name(part) for part in ("initializer", "condition", "update"))
+        body = field(loop, "body")
+        if first is not None or condition is None or update is None or leaves(body, "continue_statement", *JUMPS):
+            continue
+        variable = next((text(p) for p, _, _ in writes(update)), "")
+        by, bound = _amount(update, variable), bound_of(condition, variable)
+        if not by or bound is None or not kinds.get(variable, ("", False))[1] or bound[0] not in ("<", "!="):
+            continue
+        if _steady(bound[1], body, variable) and not {by, variable} & assigned(body):
+            own, end = f"{variable}_{loop.start_byte}", f"end_{loop.start_byte}"
+            said = f"{{ const long {end} = (({text(bound[1])}) - {variable} + {by} - 1) / {by}; "
+            said += f"for (long {own} = 0; {own} < {end}; ++{own}) {{ "
+            return [(loop.start_byte, body.start_byte, said), behind(body, f" {text(update)}; }} }}")]
     return None
 
 

@@ -74,7 +74,7 @@ def word(verdict):
         ("for (int i = 0; i < n; i++) out[i] = sqrtf(x[i]) + expf(y[i]);", ["free"]),
         ("float *p = out; for (int i = 0; i < n; i++) *p++ = x[i];", ["free"]),
         ("int k = 0; for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) out[k++] = x[i];", ["free", "free"]),
-        ("int k = 0; for (int i = 0; i < n; i++) if (x[i] > 0) out[k++] = x[i];", ["in order"]),
+        ("int k = 0; for (int i = 0; i < n; i++) if (x[i] > 0) out[k++] = x[i];", ["scan"]),
         ("int i = 0; while (i < n) { out[i] = x[i]; ++i; }", ["free"]),
         ("int i = 0; while (i < n) { *out = *out + x[i]; i++; }", ["+"]),
         ("int i = 0; while (i < n) { *(out + (i)) = *(x + 1) - 2; i = i + 1; }", ["free"]),
@@ -167,7 +167,7 @@ PAIR = "struct acc { float sum, error; }; struct deep { struct acc in; float v[4
         (f"{OUTER} (x[i] > 0 ? out[0] : out[1]) = x[i];", ["in order"]),
         (f"struct deep *d = (struct deep *)out; {OUTER} d->v[i % 4] = x[i];", ["in order"]),
         (f"{OUTER} {{ auto p = where(out, i); p->sum = x[i]; }}", ["in order"]),
-        (f"auto sqrt = [&](float v) {{ return out[0] += v; }}; {OUTER} a[i] = sqrt(x[i]);", ["in order"]),
+        (f"auto sqrt = [&](float v) {{ return out[0] += v; }}; {OUTER} a[i] = sqrt(x[i]);", ["scan"]),
     ],
 )  # fmt: skip
 def test_whatever_a_place_is_called_it_is_seen_as_written(body, expected):

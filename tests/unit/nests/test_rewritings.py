@@ -93,7 +93,7 @@ def test_for_a_gpu_one_nest_is_a_plain_launch_and_a_sum_a_cooperative_one():
             "static int at(const float *x) { for (int i = 0; i < 9; i++) if (x[i] > 0) return i; return 9; } "
             + f"{HEAD}{{ out[0] = at(x); }}",
             "cpu",
-            "at returns from within",
+            "something leaves it before its end",
         ),
         (TWICE, "cuda", ""),
     ],
