@@ -1,8 +1,8 @@
 """Calls of a file's own functions and lambdas, put in the caller's place, so that their loops are seen.
 
 A function that only returns an expression becomes that expression. Any other is taken apart where the call is a statement of
-its own, or all of an assignment, an initial value or a `return`; elsewhere its value becomes a local first. What it is given by
-a plain name, or by the address of one, is named so within it too; anything else becomes a local of the parameter's type.
+its own, or all of an assignment, an initial value or a `return`; elsewhere its value becomes a local first. What it is given
+by a plain name, or by the address of one, is named so within it too; else it becomes a local of the parameter's type.
 """
 
 import re
@@ -100,7 +100,7 @@ class _Caller:
         return len(field(call, "arguments").named_children) == len(_parameters(callee))
 
     def _matters(self, called: str, above: frozenset[str]) -> bool:
-        """Whether a function has loops, gives nothing, a pointer or a structure, or changes what it is given, or calls such."""
+        """Whether a function has loops, gives nothing, a pointer or a structure, changes what it is given, or calls such."""
         function = self.known.get(called)
         if function is None or called in above:
             return False
@@ -250,26 +250,35 @@ def _flow(body: list[Node], taker: str, done: str, *, looped: bool) -> str:
             gives = f"{taker} {value};" if value else ""
             return " ".join([*out, gives, f"{done} = 1;", "break;" if looped else ""])
         if one.type == "if_statement":
-            way, other = field(one, "consequence"), one.child_by_field_name("alternative")
-            inner = _flow(statements(way), taker, done, looped=looped)
-            ends = other is None and not looped and statements(way)[-1].type == "return_statement"
-            rest, last = ([], rest) if ends else (rest, statements(other) if other is not None else [])
-            said = f" else {{ {_flow(last, taker, done, looped=looped)} }}" if last else ""
-            out.append(f"if {text(field(one, 'condition'))} {{ {inner} }}{said}")
+            other = one.child_by_field_name("alternative")
+            ends = other is None and not looped and statements(field(one, "consequence"))[-1].type == "return_statement"
+            out.append(
+                _chosen(one, rest if ends else statements(other) if other is not None else [], taker, done, looped)
+            )
             if ends:
                 break
-        elif one.type in LOOPS[:2]:
-            within = field(one, "body")
-            head = text(one)[: within.start_byte - one.start_byte]
-            out.append(f"{head} {{ {_flow(statements(within), taker, done, looped=True)} }}")
-            out.append(f"if ({done}) break;" if looped else "")
-        elif one.type == "compound_statement":
-            out.append(f"{{ {_flow(statements(one), taker, done, looped=looped)} }}")
         else:
-            raise ValueError(f"it returns from within a {one.type}")
+            out.append(_block(one, taker, done, looped))
         if rest and not looped:
             return " ".join([*out, f"if (!{done}) {{ {_flow(rest, taker, done, looped=looped)} }}"])
     return " ".join(out)
+
+
+def _block(one: Node, taker: str, done: str, looped: bool) -> str:
+    """A loop or a block that is left early."""
+    if one.type == "compound_statement":
+        return f"{{ {_flow(statements(one), taker, done, looped=looped)} }}"
+    if one.type not in LOOPS[:2]:
+        raise ValueError(f"it returns from within a {one.type}")
+    within = field(one, "body")
+    head = text(one)[: within.start_byte - one.start_byte]
+    whole = f"{head} {{ {_flow(statements(within), taker, done, looped=True)} }}"
+    return whole + (f" if ({done}) break;" if looped else "")
+
+
+def _chosen(one: Node, other: list[Node], taker: str, done: str, looped: bool) -> str:
+    ways = [_flow(way, taker, done, looped=looped) for way in (statements(field(one, "consequence")), other)]
+    return f"if {text(field(one, 'condition'))} {{ {ways[0]} }}" + (f" else {{ {ways[1]} }}" if other else "")
 
 
 def _returns(node: Node) -> Iterator[Node]:

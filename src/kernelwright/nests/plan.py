@@ -226,7 +226,8 @@ def _fronts(outer: Loop, inner: Loop, sunk: str, weight: int, front: tuple[int, 
         f"({h.variable} {'>=' if h.step > 0 else '<='} ({h.low})) && ({h.variable} {h.order} ({h.high}))" for h in key
     ]
     return (
-        f"for (int {line} = {front[0]}; {line} <= {front[1]}; ++{line}) for (int {row} = {front[2]}; {row} <= {front[3]}; ++{row}) "
+        f"for (int {line} = {front[0]}; {line} <= {front[1]}; ++{line}) "
+        f"for (int {row} = {front[2]}; {row} <= {front[3]}; ++{row}) "
         f"{{ const {kind} {column} = {place}; {sunk} if ({' && '.join(asked)}) {{ {text(field(inner.node, 'body'))} }} }}"
     )
 

@@ -193,8 +193,8 @@ class Values:
         said = text(node)
         if node.type == "number_literal":
             digits = re.fullmatch(r"(-?)(0[xX][0-9a-fA-F]+|\d+)[uUlLzZ]*", said)
-            size = int(digits[2], 0 if digits[2][:2] in ("0x", "0X") else 10) if digits else 0
-            return Linear({}, -size if digits and digits[1] else size) if digits else None
+            whole = int(digits[2], 0 if digits[2][:2] in ("0x", "0X") else 10) if digits else 0
+            return Linear({}, -whole if digits and digits[1] else whole) if digits else None
         if node.type == "sizeof_expression":
             size = BYTES.get(said.removeprefix("sizeof").strip(" ()"))
             return Linear({}, size) if size else None
