@@ -17,8 +17,9 @@ from kernelwright.evaluate import float8, pieces
 from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
 from kernelwright.evaluate.sandbox.process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.session.cases import Case
-from kernelwright.evaluate.session.input_sensitivity import Elements, forgive_rounding
+from kernelwright.evaluate.session.input_sensitivity import Elements
 from kernelwright.evaluate.session.loaded import LoadedCandidate, NotRunError, Offsets
+from kernelwright.evaluate.session.open_ties import forgive
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.verify.compare import Wrong
 from kernelwright.evaluate.verify.distributions import REPLACED, InputDistribution
@@ -72,7 +73,7 @@ class Scene:
             judged = case.expected[o].judge([results[o]])
             if not plainly:
                 elements = Elements(o, case.offsets)
-                judged = forgive_rounding(self.session, case.expected[o], elements, results[o], judged)
+                judged = forgive(self.session, case.expected[o], elements, results[o], judged)
             _, found = judged
             if found is not None:
                 return Wrong(found.because, f"output {o}: {found.evidence}", found.error)

@@ -16,7 +16,7 @@ import torch
 from kernelwright.evaluate import float8, pieces
 from kernelwright.evaluate.sandbox.compute_process import ComputeProcess, TimedRun
 from kernelwright.evaluate.sandbox.messages.calls import Found
-from kernelwright.evaluate.session import expectations, input_sensitivity
+from kernelwright.evaluate.session import expectations, input_sensitivity, open_ties
 from kernelwright.evaluate.session.cases import Case
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
@@ -30,6 +30,7 @@ from kernelwright.evaluate.verify.places import Parts, Sample
 from kernelwright.evaluate.verify.statistical import Pairs
 from kernelwright.records.comparator import Calibrated, Exact, Statistical, Ties
 
+Truth = compare.Expected | exact.Stepped | exact.Unordered
 EAGERS_NEIGHBOUR = 1 / 16
 """Ulps of a coarse average, root mean square, within which it is eager's to the last bit in all but a few elements."""
 
@@ -116,18 +117,27 @@ class TimedResults:
             UnfitInputsError: the reference is not finite on these inputs.
         """
         whole, pick = self._truth(tuple(offsets)).expected[output], partial(_picked, parts=parts, shape=got.shape)
-        assert isinstance(whole, compare.Expected | exact.Stepped | exact.Unordered)
-        truth = replace(whole, value=pick(whole.value))
+        assert isinstance(whole, Truth)
+        truth, count = replace(whole, value=pick(whole.value)), whole.value.numel()
+        elements = input_sensitivity.Elements(output, tuple(offsets), pick)
+        found = self._unexplained(truth, got, elements, count)
+        if not found or isinstance(truth, exact.Unordered):
+            return found
+        rest = open_ties.settled(self._session, truth, elements, got)
+        return found if rest is None else self._unexplained(truth, rest, elements, count)
+
+    def _unexplained(
+        self, truth: Truth, got: torch.Tensor, elements: input_sensitivity.Elements, count: int
+    ) -> Wrong | None:
+        """Why some elements of `count` are refused, whatever rounding explains."""
         error, found = truth.judge([got])
-        tf32, count = self._session.task.numerics.tf32, whole.value.numel()
+        tf32 = self._session.task.numerics.tf32
         if found and isinstance(truth, exact.Stepped) and count <= input_sensitivity.FEW:
-            there = input_sensitivity.Elements(output, tuple(offsets), pick)
-            return truth.judge([input_sensitivity.settled(self._session, there, got, truth.value)])[1]
+            return truth.judge([input_sensitivity.settled(self._session, elements, got, truth.value)])[1]
         if not found or not isinstance(truth, compare.Expected) or not truth.allowed:
             return found
         if not input_sensitivity.explains(found.error, truth.allowed, count, tf32):
             return found
-        elements = input_sensitivity.Elements(output, tuple(offsets), pick)
         tf32 = tf32 and error <= input_sensitivity.HARDLY * truth.allowed
         rest = input_sensitivity.beyond(self._session, elements, got, truth.value, tf32)
         # Few neighbours that cancel have no magnitude of their own; an average of too few terms is still one.

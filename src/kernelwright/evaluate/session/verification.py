@@ -16,8 +16,9 @@ from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.messages.calls import INPUT_WRITTEN, DescribeInputs, Found
 from kernelwright.evaluate.sandbox.process import ChildRaisedError, TamperedError
 from kernelwright.evaluate.session.cases import Case
-from kernelwright.evaluate.session.input_sensitivity import Elements, forgive_rounding
+from kernelwright.evaluate.session.input_sensitivity import Elements
 from kernelwright.evaluate.session.loaded import LoadedCandidate
+from kernelwright.evaluate.session.open_ties import forgive
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
 from kernelwright.evaluate.verify.compare import Expectation, Expected, Recomputed
 from kernelwright.records.evaluation import Incorrect
@@ -55,7 +56,7 @@ def verify_case(loaded: LoadedCandidate, case: Case) -> None:
             got = torch.where(torch.isfinite(float8.wide(got)), got, expected.value.to(got.dtype))
         draws = [got] if expected.draws == 1 else _draws(loaded, case, i)
         elements = Elements(i, case.offsets)
-        error, found_wrong = forgive_rounding(trial.session, expected, elements, got, expected.judge(draws))
+        error, found_wrong = forgive(trial.session, expected, elements, got, expected.judge(draws))
         trial.found.cases.append(
             CaseError(
                 distribution=case.distribution,

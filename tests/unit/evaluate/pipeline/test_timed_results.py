@@ -29,7 +29,7 @@ def one_thread():
 
 def results(rule, dtype="float32", truth=None):
     spec = TensorSpec(name="out", shape=(ROWS, WIDTH), dtype=dtype)
-    graph = SimpleNamespace(outputs=())
+    graph = SimpleNamespace(outputs=(), nodes=())
     task = SimpleNamespace(
         workload=SimpleNamespace(outputs=(spec,)), comparator=lambda output: rule, graph=graph,
         numerics=SimpleNamespace(tf32=False),

@@ -21,7 +21,7 @@ import torch
 
 from kernelwright import calltree
 from kernelwright.evaluate.entrypoints import numerics, session
-from kernelwright.evaluate.entrypoints.reference import export, large
+from kernelwright.evaluate.entrypoints.reference import export, large, ties
 from kernelwright.evaluate.entrypoints.reference.domains import evidence, seen_of, with_domain, with_domains, with_signs
 from kernelwright.evaluate.entrypoints.reference.effects import Effects, differences, observe
 from kernelwright.evaluate.entrypoints.reference.export import Watch, leaf_spec, spec_of
@@ -253,7 +253,7 @@ class ReferenceSide:
             if casts(self._graph):
                 exact.forward = unrounded(exact.forward, exact)
             exact.forward = in_double(exact.forward)
-            self._variants |= variants(exact, may_round())
+            self._variants |= variants(exact, may_round()) | ties.variants(exact)
         elif variant == "compile":
             self._variants[variant] = torch.compile(model)
         elif variant == "freeze":

@@ -178,7 +178,7 @@ class Rounded(TorchDispatchMode):  # type: ignore[misc]
         found = value.clone(memory_format=torch.contiguous_format)
         for part in found.view(torch.int64).view(-1).split(PIECE):
             if not self._cut:
-                part += torch.randint(0, DROPPED + 1, part.shape, device=part.device, generator=_chance(part.device))
+                part += torch.randint(0, DROPPED + 1, part.shape, device=part.device, generator=chance(part.device))
             part.bitwise_and_(~DROPPED)
         return found
 
@@ -221,13 +221,13 @@ def _moved(value: Any, by: float) -> Any:  # noqa: ANN401
     if not _is_double(value):
         return value
     return value * (
-        1 + by * (torch.randint(0, 2, value.shape, generator=_chance(value.device), device=value.device) * 2 - 1)
+        1 + by * (torch.randint(0, 2, value.shape, generator=chance(value.device), device=value.device) * 2 - 1)
     )
 
 
 @cache
-def _chance(device: torch.device) -> torch.Generator:
-    """What the reference draws itself stays what it is."""
+def chance(device: torch.device) -> torch.Generator:
+    """Chance of its own: what the reference draws itself stays what it is."""
     made = torch.Generator(device)
     made.manual_seed(secrets.randbits(63))
     return made

@@ -128,7 +128,9 @@ ROUNDED, CUT = "tf32 fp64", "cut fp64"
 """The reference in double precision with the factors of products rounded to TF32: up or down by chance, or towards zero."""
 SINGLE = "single fp64"
 """The same where all arithmetic errs by chance as single precision does: what changes then lies on an edge."""
-DOUBLES = ("fp64", ROUNDED, CUT, SINGLE)
+PICKS = ("first fp64", "last fp64", "any fp64")
+"""The same where of equal values, among which PyTorch promises no order, the first is picked, the last, or one by chance."""
+DOUBLES = ("fp64", ROUNDED, CUT, SINGLE, *PICKS)
 """Variants that are one model in double precision."""
 INPUT_WRITTEN = "fault input_written"
 """The name of what an interpreter raises for a kernel that changed what it was given."""
