@@ -32,6 +32,7 @@ from kernelwright.engine.audit import PUBLISHED, AuditRequest, AuditResult, audi
 from kernelwright.engine.check import check, profile
 from kernelwright.engine.config import RunConfig, Settings, load_config, nearest
 from kernelwright.engine.events import (
+    Asked,
     Event,
     Finished,
     Judged,
@@ -106,6 +107,7 @@ __all__ = [
     "OUTSIDE",
     "PUBLISHED",
     "AdmissionRequest",
+    "Asked",
     "Assignment",
     "AuditRequest",
     "AuditResult",

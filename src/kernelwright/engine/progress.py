@@ -9,6 +9,7 @@ parent's fate (not even the intent, the role or the best parent).
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -34,6 +35,7 @@ from kernelwright.reward.table import find_reward
 from kernelwright.search.strategy import Strategy
 
 BUSY = "this machine is busy: {}. The figures of this run are doubtful, and what is too uncertain is not claimed"
+INTERRUPTED = "Interrupted."
 RANKING = -1
 """Where a ranking stands among a proposal request's dialogues: it is about all siblings."""
 
@@ -72,6 +74,8 @@ class Progress:
         self._first_with: dict[str, int] = {}
         self._paid: set[str] = set()
         self._warned_of_load = False
+        self._under_way: defaultdict[int, list[str]] = defaultdict(list)
+        """Kernels without an attempt, by proposal request."""
 
     def ask(self, strategy: Strategy, flying: int) -> ProposalRequest | None:
         """The next proposal request; None while there is no room, or nothing to ask for."""
@@ -82,6 +86,7 @@ class Progress:
             return None
         proposal_request = asked[0].model_copy(update={"count": min(asked[0].count, self.account.room)})
         self.account.reserve(proposal_request.count)
+        self._under_way[proposal_request.number] = ["one that was being written"]
         replayed = self._journal.asked(proposal_request)
         self._journal.emit(Asked(proposal_request=proposal_request, replayed=replayed))
         return proposal_request
@@ -109,6 +114,7 @@ class Progress:
         known = self._journal.proposals(number)
         made = known if known is not None else await self._propose(proposer, brief, count)
         notes = tuple(proposal.note for proposal in made)
+        self._under_way[number] = list(notes)
         self._journal.emit(Proposed(proposal_request=number, notes=notes, replayed=known is not None))
         return made
 
@@ -145,6 +151,7 @@ class Progress:
     def take(self, proposal_request: ProposalRequest, tuned: Tuned) -> tuple[Attempt, Feedback]:
         """Make the next attempt of a swept proposal; journal it with its reward before the strategy is told."""
         attempt = self._attempt(proposal_request, tuned)
+        del self._under_way[proposal_request.number][:1]
         parent = self.attempts[proposal_request.parents[0]] if proposal_request.parents else None
         replayed = self._journal.attempted(attempt)
         before, best = (one.evaluation if one is not None else None for one in (parent, self.best))
@@ -166,6 +173,11 @@ class Progress:
         self.account.end_request(proposal_request.count, made, unbooked(said, booked) if said else None)
         if any(message.kind == "no_room" for message in said):
             self.account.close()
+
+    def interrupted(self) -> str:
+        """That it was, and which kernels were under way then."""
+        left = "; ".join(note or "one without a name" for notes in self._under_way.values() for note in notes)
+        return f"{INTERRUPTED} Not judged to the end: {left}." if left else INTERRUPTED
 
     def why(self, strategy: Strategy) -> str:
         """Why nothing is in flight and nothing is asked for."""

@@ -46,7 +46,6 @@ from kernelwright.store.cache import EvaluationCache
 from kernelwright.store.memory import StateKey, StrategyStates, TuningCache
 from kernelwright.store.run import RunStore
 
-INTERRUPTED = "Interrupted."
 MOST_PATIENCE_S = 600.0
 """Seconds for which disturbed finals are measured again, however long the search took."""
 BREAKS = (MachineError, ModelError, ProposeError, RefereeError, TaskError)
@@ -163,7 +162,7 @@ async def _end(
         stopped = await _searched(strategy, parts, judge, progress)
         final = await _remeasurement(config, judge, progress, journal)
     except asyncio.CancelledError:
-        return Ending(_partial(progress, INTERRUPTED), interrupted=True)
+        return Ending(_partial(progress, progress.interrupted()), interrupted=True)
     except BREAKS as error:
         return Ending(_partial(progress, str(error)), error=error)
     return Ending(_outcome(progress, stopped, final, config.remeasurement.enabled))

@@ -25,7 +25,7 @@ from kernelwright.records.admission import Checked, Fitness
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.evaluation import Compiled, Evaluation, Measured, Verified, WorkloadResult
 from kernelwright.records.lowering import Lowering, Options
-from kernelwright.records.measure import Accuracy, BaselineName, BuildFacts, Timing, Versus, Yardstick, verdict
+from kernelwright.records.measure import Accuracy, BaselineName, BuildFacts, Timing, Versus, Yardstick
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.profile import Profile
 from kernelwright.records.run import Environment
@@ -38,6 +38,8 @@ DRAWN, MOST_AXES = 4, 2
 """Sizes that are drawn for a search; a final meets one of each kind, for so many axes."""
 AT_ONCE = 3
 """Workloads of one task that are admitted side by side."""
+SIZES_OF_MODULES, SIZES_OF_OTHERS = re.compile(r"\.(?:shape|size|numel|stride)\b"), re.compile(r"\bAXIS_")
+"""How a kernel's text asks for the sizes of a call: of its tensors, or by macros."""
 T = TypeVar("T")
 
 
@@ -112,6 +114,8 @@ class OverWorkloads:
         rows: list[WorkloadResult] = []
         for part in [*_ascending([*await self._sizes(task, effort), *untimed]), *_ascending(counts)]:
             row = part if isinstance(part, WorkloadResult) else await self._row(part, candidate, effort)
+            if row.evaluation is not None and not isinstance(row.evaluation, Measured | Verified):
+                row = row.model_copy(update={"written_for": _written_for(candidate, task.main, row.point)})
             rows.append(row)
             if row.evaluation is not None and not isinstance(row.evaluation, Measured | Verified | Compiled):
                 break
@@ -198,6 +202,14 @@ def at_axes(candidate: Candidate, part: Task) -> Candidate:
     return candidate.model_copy(update={"defines": (*candidate.defines, *given)}) if given else candidate
 
 
+def _written_for(candidate: Candidate, main: Task, point: WorkloadPoint) -> str:
+    """The main workload, where a kernel's text has its sizes and never asks for those of a call; empty where it asks."""
+    asks = SIZES_OF_MODULES if language(candidate.language).form == "module" else SIZES_OF_OTHERS
+    if point == _point(main) or (asks.search(candidate.source) and "def _fits(" not in candidate.source):
+        return ""
+    return _point(main).words
+
+
 def _part(task: Task) -> Part:
     assert task.source.part is not None
     return task.source.part
@@ -273,5 +285,6 @@ def _versus(rows: Sequence[WorkloadResult], name: BaselineName, effect: float) -
     speedup, each = mean(rows, name), [versus for _, versus in against(rows, name)]
     if speedup is None:
         return None
-    told = "disturbed" if any(one.verdict == "disturbed" for one in each) else verdict(speedup, effect)
-    return Versus(baseline=name, speedup=speedup, verdict=told, cached=any(one.cached for one in each))
+    told = Versus.judged(name, speedup, effect, cached=any(one.cached for one in each))
+    disturbed = any(one.verdict == "disturbed" for one in each)
+    return told.model_copy(update={"verdict": "disturbed"}) if disturbed else told

@@ -8,6 +8,7 @@ import contextlib
 import contextvars
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -16,6 +17,9 @@ from typing import Literal, Protocol
 
 from kernelwright.execution.channel import Channel, Frame
 from kernelwright.execution.executor import IN_FLIGHT, Note, unheard
+
+SILENT_S = 5.0
+"""How long a job says nothing before it tells how far it is."""
 
 
 class JobCancelledError(Exception):
@@ -37,9 +41,17 @@ class Job:
     """One job at a worker."""
 
     def __init__(self, number: int, on_note: Note = unheard) -> None:
-        self.number, self.note, self.cancelled = number, on_note, False
+        self.number, self.cancelled = number, False
+        self._on_note, self._told = on_note, time.monotonic()
         self._started: dict[int, Process] = {}
         self._lock = threading.Lock()
+
+    def note(self, text: str, after_s: float = 0.0) -> None:
+        """Tell what it is busy with, if nothing was told for so long."""
+        now = time.monotonic()
+        if now - self._told >= after_s:
+            self._told = now
+            self._on_note(text)
 
     def cancel(self) -> None:
         """Kill what it has started; whatever it starts from now on is killed at once. From any thread."""
@@ -88,6 +100,12 @@ def note(text: str) -> None:
     """Tell what the current job is busy with."""
     if (at := _CURRENT.get()) is not None:
         at.note(text)
+
+
+def step(text: str) -> None:
+    """Tell how far the current job is; of a quick one that is not heard."""
+    if (at := _CURRENT.get()) is not None:
+        at.note(text, SILENT_S)
 
 
 def started(process: Process) -> None:

@@ -76,6 +76,12 @@ def word(ratio: Ratio, verdict: Verdict) -> Literal["faster", "even", "slower", 
     return "uncertain" if ratio.blurred else "even"
 
 
+def uncounted(ratio: Ratio) -> str:
+    """Why an interval beside one tells no difference: from which on one counts; empty where that is not why."""
+    beside, small = not ratio.low <= 1 <= ratio.high, max(ratio.median, 1 / ratio.median) <= 1 + ratio.least
+    return f"a difference counts from {100 * ratio.least:.2g} % on here" if beside and small else ""
+
+
 def worth(evaluation: Evaluation, least: float) -> bool:
     """Whether a kernel is surely faster than eager by more than `least`; 0 takes every kernel.
 
@@ -99,7 +105,8 @@ def compared(ratio: Ratio | None, verdict: Verdict | None) -> str:
     found, interval = word(ratio, verdict), f"({bare(ratio.low)} to {bare(ratio.high)})"
     if ratio.blurred:
         return f"uncertain {interval}" if found == "uncertain" else f"{found}, by how much is uncertain {interval}"
-    return f"{times(ratio.median)} {interval}, {found}"
+    why = uncounted(ratio) if found == "even" else ""
+    return f"{times(ratio.median)} {interval}, {found}" + (f": {why}" if why else "")
 
 
 def sentence(versus: Versus) -> str:
@@ -114,7 +121,8 @@ def sentence(versus: Versus) -> str:
     if ratio.blurred:
         return f"{found.capitalize()} than {name}; by how much is uncertain: {how}."
     if found == "even":
-        return f"Neither faster nor slower than {name} can be claimed: {times(ratio.median)}, {interval}."
+        why = "; ".join(filter(None, (interval, uncounted(ratio))))
+        return f"Neither faster nor slower than {name} can be claimed: {times(ratio.median)}, {why}."
     return f"{found.capitalize()} than {name}: {times(ratio.median)}, {interval}."
 
 

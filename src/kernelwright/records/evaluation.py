@@ -237,6 +237,8 @@ class WorkloadResult(Record):
     """None: the reference itself cannot be judged there."""
     skipped: str = ""
     """Why not."""
+    written_for: str = ""
+    """The one other workload that the kernel's text takes its sizes from; empty where it takes them as they come."""
 
 
 for _outcome in (Refused, BuildFailed, Crashed, TimedOut, Incorrect, Suspect, Compiled, Verified, Measured):

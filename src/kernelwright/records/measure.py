@@ -27,6 +27,8 @@ class Ratio(Record):
     low: float
     high: float
     confidence: float
+    least: float = 0.0
+    """The smallest relative difference from one that counts, for all that was seen of machine and processes; 0: not told."""
 
     @property
     def width(self) -> float:
@@ -66,6 +68,12 @@ class Versus(Record):
     verdict: Verdict
     cached: bool = False
     """The baseline was not timed beside this candidate: its ratio to eager is from another benchmark on this task."""
+
+    @classmethod
+    def judged(cls, baseline: BaselineName, speedup: Ratio, effect: float, cached: bool = False) -> "Versus":
+        """The comparison in which no difference smaller than `effect` counts."""
+        told = speedup.model_copy(update={"least": effect})
+        return cls(baseline=baseline, speedup=told, verdict=verdict(speedup, effect), cached=cached)
 
 
 class Side(Record):

@@ -26,7 +26,11 @@ _ERROR = re.compile(r"\berror\b( [A-Z]+\d+)?:")
 def reason_of(evaluation: Evaluation) -> str:
     """Why a kernel was not found right, and of several workloads where; empty if it was."""
     why, where = _reason(evaluation), place(evaluation)
-    return f"at {where}: {why}" if why and where else why
+    if not why or not where:
+        return why
+    only = evaluation.workloads[-1].written_for
+    cure = "take sizes from the tensors' shapes, or from AXIS_… in C++"
+    return f"at {where}: {why}" + (f". It is written for {only} alone: {cure}" if only else "")
 
 
 def _reason(evaluation: Evaluation) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kernelwright.languages import language
-from kernelwright.records.answer import FULL_NAME, AnswerWord, answer_of, busy, figure, times, worth
+from kernelwright.records.answer import FULL_NAME, AnswerWord, answer_of, busy, figure, times, uncounted, worth
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.brief import briefs, numbered
 from kernelwright.records.evaluation import OUTCOMES, Compiled, Measured, Suspect, Verified, speedup_over_eager
@@ -148,7 +148,7 @@ def _untimed(card: RunCard, attempt: Attempt) -> Headline:
 
 
 def _nothing(attempts: Sequence[Attempt], outcome: Outcome | None) -> Headline:
-    tried = {0: "No attempt was made.", 1: "One attempt was made, and it did not come out right."}.get(
+    tried = {0: "No attempt was judged to the end.", 1: "One attempt was made, and it did not come out right."}.get(
         len(attempts), f"None of {len(attempts)} attempts came out right."
     )
     title = "No right kernel yet" if outcome is None else "No right kernel was found"
@@ -181,7 +181,8 @@ def _gain(found: Measured) -> str:
     if said in ("uncertain", "disturbed"):
         return f"no figure can be claimed ({figure(ratio)})"
     if said == "even":
-        return "no difference from eager PyTorch can be claimed"
+        why = uncounted(ratio)
+        return "no difference from eager PyTorch can be claimed" + (f" ({why})" if why else "")
     if ratio.blurred:
         return f"{said} than eager PyTorch, by how much is uncertain ({figure(ratio)})"
     if said == "faster":

@@ -28,6 +28,7 @@ VERDICT_STYLE: dict[Verdict, str] = {
     "disturbed": "bold",
 }
 ORDER = "The search's figures, by the lower end of the speedup over eager, which is timed beside each at the same time:"
+FINAL_FIRST = f"First the final measurement, which counts. {ORDER}"
 SHOWN = 8
 """Attempts in the table; the HTML report has them all."""
 WORDS, EXPLANATION = 400, 4000
@@ -50,7 +51,8 @@ def render(
         parts.append(_text(doubtful, "yellow"))
     if attempts:
         final = text.attempt if text.standing == "final" else None
-        parts += [Text(""), _text(ORDER, "dim"), _best(attempts, final), Text(""), _sums(attempts)]
+        order = FINAL_FIRST if final is not None else ORDER
+        parts += [Text(""), _text(order, "dim"), _best(attempts, final), Text(""), _sums(attempts)]
     spent = spending(messages)
     parts += [_text(_role(one), "dim") for one in spent]
     if is_drill(spent):

@@ -8,7 +8,8 @@ import pytest
 
 from kernelwright.engine.config import RunConfig
 from kernelwright.engine.events import EVENT
-from kernelwright.engine.run import INTERRUPTED, Parts, run
+from kernelwright.engine.progress import INTERRUPTED
+from kernelwright.engine.run import Parts, run
 from kernelwright.engine.summary import summarize
 from kernelwright.errors import MachineError, ProposeError, StoreError, TaskError
 from kernelwright.records.attempt import speedup
@@ -286,7 +287,7 @@ def test_cancelling_leaves_the_best_so_far_and_nothing_running(tmp_path):
 
     ending = asyncio.run(interrupt())
     assert ending.interrupted
-    assert ending.outcome.stopped == INTERRUPTED
+    assert ending.outcome.stopped.startswith(f"{INTERRUPTED} Not judged to the end: ")
     assert ending.outcome.best is not None
     assert not ending.outcome.complete
     assert store.outcome() == ending.outcome

@@ -12,6 +12,7 @@ from kernelwright.records.admission import Checked, Fitness
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Compiled, Incorrect, Verified
 from kernelwright.records.policy import Policy
+from kernelwright.records.reasons import reason_of
 from kernelwright.records.tensor import TensorSpec
 from kernelwright.records.workloads import Axis, WorkloadPoint, WorkloadSet
 from kernelwright.testing.samples import ACCURACY, BUILD, sample_measured, sample_task
@@ -104,6 +105,26 @@ def test_what_is_wrong_somewhere_is_wrong_and_nothing_larger_is_asked():
     _, (found,) = judged(inner, source((4096, {}), (64, {})))
     assert found.outcome == "incorrect" and found.workloads[-1].point.axes == {"n": 64}
     assert (4096, "search") not in inner.asked
+
+
+ONE_SIZE = "int n = 4096;"
+FITS = "def _fits(x):\n    return tuple(x.shape) == (4096,)\n\nclass ModelNew: ..."
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "one"),
+    [("cpp", ONE_SIZE, True), ("cpp", "int n = AXIS_N;", False), ("triton", FITS, True),
+     ("triton", "class ModelNew:\n    def forward(self, x):\n        return _run(x, x.shape[0])", False)],
+)  # fmt: skip
+def test_a_kernel_of_one_size_that_fails_at_another_is_told_that(language, text, one):
+    async def refused():
+        judge = OverWorkloads(Inner(wrong=(64,)), POLICY, random.Random(0))
+        task = await judge.admit(source((4096, {}), (64, {})), TASK.target)
+        return await judge.evaluate(task, Candidate(language=language, source=text, entry="kernel"))
+
+    told = reason_of(asyncio.run(refused()))
+    assert told.startswith("at n=64: off")
+    assert ("It is written for n=4096 alone" in told) == one
 
 
 def test_a_search_meets_the_same_drawn_sizes_and_each_final_others():

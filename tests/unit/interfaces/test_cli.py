@@ -339,7 +339,7 @@ def test_ctrl_c_ends_with_the_best_so_far(task, tmp_path):
     command = [sys.executable, "-c", INTERRUPT, "optimize", str(task), *CPU, "--json", "--budget", "999"]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=os.environ, check=False)
     assert ended.returncode == 128 + signal.SIGINT, ended.stderr
-    assert '"stopped": "Interrupted."' in ended.stdout
+    assert '"stopped": "Interrupted. Not judged to the end: ' in ended.stdout
     assert '"latency_us": null' not in ended.stdout
     assert "continue with: kernelwright resume runs/" in ended.stderr
     assert "Traceback" not in ended.stderr

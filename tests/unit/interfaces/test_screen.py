@@ -1,15 +1,16 @@
 """The moving lines: elapsed time, what is left, what is going on; nothing is cut at 80 columns."""
 
 import io
+from time import monotonic, sleep
 
 import pytest
 from rich.console import Console
 
-from kernelwright.api import Finished, Judged, NewBest, Phase, Spent, Started, Writing
+from kernelwright.api import Asked, Finished, Judged, NewBest, Phase, Proposed, Spent, Started, Writing
 from kernelwright.engine.budget import Budget
 from kernelwright.interfaces.cli.ending import file_line
 from kernelwright.interfaces.cli.screen import LiveLine, Pace, Screen, clock, fitted
-from kernelwright.records.attempt import Cost
+from kernelwright.records.attempt import Cost, ProposalRequest
 from kernelwright.records.feedback import Feedback
 from kernelwright.records.measure import Ratio, Versus
 from kernelwright.records.run import Outcome
@@ -41,6 +42,28 @@ def screen(watch):
     made.said = lambda: console.file.getvalue()
     made.shown = lambda width=78: made._live.lines(width)
     return made
+
+
+def test_a_log_is_told_what_goes_on_where_nothing_else_is_said(monkeypatch):
+    monkeypatch.setattr(Screen, "silent_s", 0.02)
+    console = Console(file=io.StringIO(), force_terminal=False, soft_wrap=True, highlight=False)
+    with Screen(console) as screen:
+        screen(Phase(text="verifying: case 3 of 14"))
+        deadline = monotonic() + 5
+        while console.file.getvalue().count("case 3 of 14") < 3 and monotonic() < deadline:
+            sleep(0.01)
+    said = console.file.getvalue()
+    assert said.count("case 3 of 14 …") >= 3
+    sleep(0.06)
+    assert console.file.getvalue() == said, "it is silent afterwards"
+
+
+def test_what_is_done_with_a_kernel_is_said(screen):
+    asked = ProposalRequest(number=0, role="coder", intent="seed", count=1)
+    screen(Asked(proposal_request=asked))
+    assert screen.shown()[-1] == "writing a kernel"
+    screen(Proposed(proposal_request=0, notes=("the default",)))
+    assert screen.shown()[-1] == "compiling and verifying"
 
 
 def versus(eager, compiled):

@@ -39,6 +39,19 @@ def test_a_comparison_says_no_more_than_its_interval(low, high, verdict, said):
         assert not any(digit in sentence(versus) + figures([versus]) for digit in "123456789")
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "least", "told"),
+    [(0.88, 0.98, 0.15, "a difference counts from 15 % on here"), (1.01, 1.02, 0.015, "from 1.5 % on"),
+     (0.98, 1.02, 0.15, ""), (1.2, 1.4, 0.015, "")],
+)  # fmt: skip
+def test_an_even_interval_beside_one_says_from_which_difference_on_one_counts(low, high, least, told):
+    versus = Versus.judged("eager", ratio(low, high), least)
+    even = versus.model_copy(update={"verdict": "inconclusive"})
+    for said in (compared(even.speedup, even.verdict), sentence(even)):
+        assert (told in said) if told else ("counts" not in said)
+    assert versus.verdict == ("inconclusive" if told or low < 1 else "faster")
+
+
 def test_nothing_is_claimed_against_its_interval():
     assert word(ratio(0.36, 11.1), "faster") == "uncertain"
     assert compared(None, None) == "not compared"

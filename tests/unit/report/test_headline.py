@@ -133,7 +133,7 @@ def test_nothing_right():
         "None of 6 attempts came out right. Attempt 0: assertion failed. Attempt 1: kernel.cpp:3:1"
     )
     assert told.explanation.endswith("Stopped: nothing worked.")
-    assert headline(fake.card(), [], None).explanation.startswith("No attempt was made.")
+    assert headline(fake.card(), [], None).explanation.startswith("No attempt was judged to the end.")
 
 
 def test_sentences_follow_the_verdict():

@@ -25,7 +25,7 @@ from kernelwright.evaluate.timing.statistics import Stopping, schedule
 from kernelwright.evaluate.verify.compare import Expected, Recomputed
 from kernelwright.pages import cache_folder
 from kernelwright.records.base import identity
-from kernelwright.records.measure import BaselineName, Ratio, Versus, verdict
+from kernelwright.records.measure import BaselineName, Ratio, Versus
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.run import Device
 from kernelwright.records.task import Task
@@ -61,6 +61,8 @@ def _prepare(session: Session, variant: BaselineName) -> str:
 
     Takes minutes where the compiler's cache is cold.
     """
+    if variant in session.gone:
+        return f"it ended the reference's process ({session.gone[variant]})"
     if variant not in session.prepared and variant != "eager":
         windows = [session.cases[0].offsets[: len(session.inputs)]]
         tuning_s = session.policy.tuning_limit_s
@@ -130,8 +132,7 @@ def through_eager(
     half = (1 + rule.confidence) / 2
     eager = statistics.ratio(samples["eager"], samples["candidate"], half, len(schedule(rule.most)))
     found = statistics.through(eager, known)
-    told = verdict(found, rule.effect(samples["eager"]) * effect_times)
-    return Versus(baseline=name, speedup=found, verdict=told, cached=True)
+    return Versus.judged(name, found, rule.effect(samples["eager"]) * effect_times, cached=True)
 
 
 def over_serial(
@@ -149,8 +150,7 @@ def over_serial(
         session.serial_us[effort] = statistics.ratio(samples["eager"], [1.0] * len(samples["eager"]), half, looks)
     per_us = statistics.ratio([1.0] * len(samples["candidate"]), samples["candidate"], half, looks)
     found = statistics.through(per_us, session.serial_us[effort])
-    told = verdict(found, rule.effect(samples["eager"]) * effect_times)
-    return Versus(baseline="eager", speedup=found, verdict=told, cached=cached)
+    return Versus.judged("eager", found, rule.effect(samples["eager"]) * effect_times, cached)
 
 
 def place_on_disk(task: Task, device: Device, versions: Mapping[str, str], policy: Policy) -> Path:

@@ -20,6 +20,7 @@ from kernelwright.evaluate.session.loaded import LoadedCandidate
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import FAILURES, OutcomeReached, Trial
 from kernelwright.evaluate.session.verification import FAULTS, naming_written_inputs, verify_case
+from kernelwright.execution import job
 from kernelwright.records.evaluation import (
     BuildFailed,
     Compiled,
@@ -130,7 +131,9 @@ def _verify(trial: Trial, loaded: LoadedCandidate) -> None:
         as `ComputeProcess.run`.
     """
     with trial.timed("verify"):
-        for case in trial.session.cases:
+        cases, on = trial.session.cases, f" on {loaded.verified_on}" if loaded.verified_on else ""
+        for number, case in enumerate(cases, 1):
+            job.step(f"verifying{on}: case {number} of {len(cases)}, {case.distribution}")
             if why := loaded.skips(case.distribution):
                 trial.found.skipped.append(f"{case.distribution}: {why}")
                 continue

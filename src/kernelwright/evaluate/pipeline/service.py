@@ -24,7 +24,13 @@ from kernelwright.evaluate.pipeline.yardstick import yardstick
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.jail import LOST, Jail
 from kernelwright.evaluate.sandbox.messages.tools import Lower
-from kernelwright.evaluate.sandbox.process import ChildRaisedError, DeviceFullError, Process, TamperedError
+from kernelwright.evaluate.sandbox.process import (
+    ChildRaisedError,
+    DeviceFullError,
+    Process,
+    ReferenceEndedError,
+    TamperedError,
+)
 from kernelwright.evaluate.session.limits import tightened
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import Trial
@@ -60,6 +66,8 @@ class EvaluationService:
         self._backends = Backends()
         self._sessions: dict[str, Session] = {}
         self._versions: dict[str, dict[str, str]] = {}
+        self._gone: dict[str, dict[str, str]] = {}
+        """By task, baselines that ended the process of its reference, with how."""
         self._full: dict[str, int] = {}
         """By task, kernels in a row beside which there was no memory left."""
         self._yardsticks: dict[tuple[str, str, tuple[BaselineName, ...]], Yardstick] = {}
@@ -92,6 +100,7 @@ class EvaluationService:
             with _must_fit(source.name):
                 session = self._with_room(backend, opened)
             task = session.original.task
+            session.gone = self._gone.setdefault(task.id, {})
             if _keeps_baselines(backend, policy):
                 session.known = baselines.load(self._place_of_baselines(task, policy))
             with self._lock:
@@ -178,7 +187,8 @@ class EvaluationService:
                 if backend.clock is not None:
                     self._note(f"timing {' and '.join(names)}, which kernels are held against")
                 with _must_fit(task.name):
-                    self._yardsticks[key] = self._with_room(backend, measured, task.id)
+                    work = partial(self._with_room, backend, measured, task.id)
+                    self._yardsticks[key] = self._without_gone(task.id, work)
             return self._yardsticks[key]
 
     def environment(self, target: Target) -> Environment:
@@ -222,7 +232,8 @@ class EvaluationService:
         """
         task = trial.task
         try:
-            found = self._with_room(backend, partial(evaluate_candidate, trial, backend), task.id)
+            work = partial(self._with_room, backend, partial(evaluate_candidate, trial, backend), task.id)
+            found = self._without_gone(task.id, work)
         except FULL as error:
             return self._beside_it(trial, backend, error)
         except RefereeError:
@@ -262,6 +273,23 @@ class EvaluationService:
             while self._close_oldest(backend):
                 pass
             return work()
+
+    def _without_gone(self, task: str, work: Callable[[], T]) -> T:
+        """What `work` gives; a compiled baseline that ends the reference's process is named, and left out of it.
+
+        Raises:
+            RefereeError: the reference ended for another reason, or at one that was left out.
+        """
+        while True:
+            try:
+                return work()
+            except ReferenceEndedError as error:
+                self._close(task)
+                gone = self._gone.setdefault(task, {})
+                if error.variant in gone:
+                    raise
+                gone[error.variant] = error.reason
+                self._note(f"the baseline {error.variant} ends the reference's process: going on without it")
 
     def _beside_it(self, trial: Trial, backend: Backend, error: Exception) -> Evaluation:
         """What a kernel comes to whose own host code is there while the device is full, twice.

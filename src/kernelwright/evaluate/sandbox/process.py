@@ -25,6 +25,8 @@ ERROR = 200
 OUT_OF_MEMORY = ("OutOfMemoryError", "CUDAOutOfMemoryError")
 """What torch raises where the device's memory is full."""
 LOG = 20000
+COMPILED = ("compile", "compile_max", "freeze", "graph")
+"""Variants of a reference that PyTorch makes of it for comparison: a fault in one of them says nothing of the reference."""
 """Most characters of a traceback that are kept."""
 
 
@@ -43,6 +45,14 @@ class ChildRaisedError(Exception):
 
 class ReferenceRaisedError(RefereeError):
     """An admitted reference raised: what the referee gave it does not suit the task."""
+
+
+class ReferenceEndedError(RefereeError):
+    """An admitted reference's process ended, or hung, at a `variant` that PyTorch's compiler made: it can be done without."""
+
+    def __init__(self, variant: str, told: str, reason: str) -> None:
+        super().__init__(told)
+        self.variant, self.reason = variant, reason
 
 
 class DeviceFullError(Exception):
@@ -158,8 +168,11 @@ class Process:
             raise TamperedError(str(error)) from None
         except (ChildGoneError, ChildSlowError, ChildRaisedError, TamperedError, MalformedError) as error:
             if self._trusted and not (isinstance(error, ChildRaisedError) and error.full):
-                kind = ReferenceRaisedError if isinstance(error, ChildRaisedError) else RefereeError
-                raise kind(f"{self._trusted} failed: {error!r} {getattr(error, 'log', '')[-2000:]}") from error
+                told = f"{self._trusted} failed: {error!r} {getattr(error, 'log', '')[-2000:]}"
+                variant = getattr(command, "variant", "")
+                if isinstance(error, ChildGoneError | ChildSlowError) and variant in COMPILED:
+                    raise ReferenceEndedError(variant, told, str(error)) from error
+                raise (ReferenceRaisedError if isinstance(error, ChildRaisedError) else RefereeError)(told) from error
             if isinstance(error, MalformedError):
                 raise TamperedError(f"malformed answer: {error}") from None
             raise

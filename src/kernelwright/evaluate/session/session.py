@@ -4,7 +4,7 @@ Seeds are secret, and drawn again for every session and for every final. Expecte
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Literal
@@ -29,6 +29,7 @@ from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.evaluate.verify.distributions import AS_GIVEN, InputDistribution
 from kernelwright.evaluate.verify.finer import Finer, Lines
 from kernelwright.evaluate.verify.meaning import Given
+from kernelwright.execution import job
 from kernelwright.records.comparator import Calibrated
 from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.task import Task
@@ -82,6 +83,7 @@ class Session:
         self.watching: set[str] = set()
         self.eager_s = float("inf")
         """The quickest of eager's calls so far."""
+        self.gone: Mapping[str, str] = {}  # baselines that ended the process of a reference of this task, with how
         self.prepared: dict[str, str] = {}  # baselines that were asked for: why each one cannot be made, or nothing
         self.fit: Fit | None = None  # what fresh inputs this task bears, once that was tried
         self.known: dict[BaselineName, Ratio] = {}
@@ -119,6 +121,7 @@ class Session:
         self._calibrate(others, given)
         self._admit_cases(given)
         for slot, distribution in enumerate(self.distributions):
+            job.step(f"the right answers in fp64: inputs {slot + 1} of {len(self.distributions)}, {distribution.name}")
             try:
                 self._admit_cases([self._light(self._tried(slot, distribution, drawn[slot % self.layout.kept]))])
             except (torch.OutOfMemoryError, DeviceFullError):

@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from kernelwright.records.measure import BaselineName, Ratio, Versus, verdict
+from kernelwright.records.measure import BaselineName, Ratio, Versus
 
 FIRST = 10
 """Fewest blocks of a first look: the least of which the sign test, in up to four looks, can be sure to 99 %."""
@@ -54,8 +54,7 @@ def versus(
     name: BaselineName, baseline: list[float], candidate: list[float], confidence: float, minimum_effect: float
 ) -> Versus:
     """The comparison with one baseline, from blocks whose number was fixed beforehand."""
-    speedup = ratio(baseline, candidate, confidence)
-    return Versus(baseline=name, speedup=speedup, verdict=verdict(speedup, minimum_effect))
+    return Versus.judged(name, ratio(baseline, candidate, confidence), minimum_effect)
 
 
 def _ratio(logs: "np.ndarray[tuple[int], np.dtype[np.float64]]", confidence: float, looks: int) -> Ratio:
@@ -145,9 +144,8 @@ class Stopping:
 
     def versus(self, samples: dict[str, list[float]], baseline: BaselineName, effect_times: float = 1.0) -> Versus:
         """The comparison with one baseline; `effect_times` asks for a larger effect where the device was disturbed."""
-        found = self.speedup(samples, baseline)
         effect = self.effect(samples[baseline]) * effect_times
-        return Versus(baseline=baseline, speedup=found, verdict=verdict(found, effect))
+        return Versus.judged(baseline, self.speedup(samples, baseline), effect)
 
     def effect(self, baseline_us: Sequence[float]) -> float:
         """The smallest relative difference from a baseline of these times that is told."""

@@ -1,12 +1,15 @@
 """The live screens on stderr, of a run and of a bench: what is waited for, what was judged, the best, what is left.
 
-On a terminal the last lines move; in a log every line stays. They read events and nothing else. The lines that move say how
+On a terminal the last lines move; in a log every line stays, and what goes on is told again when nothing else was for ten
+seconds. They read events and nothing else. The lines that move say how
 long it has run, how far it is, the best so far and what is going on. They are laid out again at each refresh, so that the time
 moves while nothing else happens; on a narrow terminal the less important parts are left out, and none is cut in the middle.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import Event as Signal
+from threading import Thread
 from time import monotonic
 from types import TracebackType
 from typing import Self
@@ -17,6 +20,7 @@ from rich.status import Status
 from rich.text import Text
 
 from kernelwright.api import (
+    Asked,
     BenchBegins,
     CellBegins,
     CellEnds,
@@ -26,6 +30,7 @@ from kernelwright.api import (
     Judged,
     NewBest,
     Phase,
+    Proposed,
     Spent,
     Started,
     Warned,
@@ -120,23 +125,45 @@ def _shorten(text: str, width: int) -> str:
 
 
 class Waiting:
-    """A context in which the lines move."""
+    """A context in which the lines move; where they cannot, what they would say is printed where nothing else is."""
+
+    silent_s = 10.0
+    """How long a log says nothing while something goes on."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._live = LiveLine(doing="starting")
         self._status = Status(self._live, console=console) if console.is_terminal else None
+        self._heard, self._ended = Signal(), Signal()
+        self._beat = Thread(target=self._keep_telling, name="kernelwright-screen", daemon=True)
 
     def __enter__(self) -> Self:
         if self._status:
             self._status.start()
+        else:
+            self._beat.start()
         return self
+
+    def _keep_telling(self) -> None:
+        while not self._ended.is_set():
+            if self._heard.wait(self.silent_s):
+                self._heard.clear()
+            else:
+                self._console.print(f"[dim]{escape(' · '.join(self._live.lines(WORDS_WIDTH * 2)))} …[/]")
+
+    def _print(self, line: str, soft_wrap: bool | None = None) -> None:
+        self._heard.set()
+        self._console.print(line, soft_wrap=soft_wrap)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._status:
             self._status.stop()
+        self._ended.set()
+        self._heard.set()
+        if self._beat.is_alive():
+            self._beat.join()
 
     def _waits(self, *parts: str, doing: str = "") -> None:
         self._live.parts, self._live.doing = tuple(part for part in parts if part), doing
@@ -146,9 +173,14 @@ def _short(best: Judged) -> str:
     return f"best {figures(best.versus).replace('torch.compile', 'compile') or best.outcome}"
 
 
-def _writing_line(event: Writing | Finished) -> str:
-    if isinstance(event, Finished):
-        return "writing the report"
+def _doing(event: Asked | Proposed | Writing | Finished) -> str:
+    match event:
+        case Asked():
+            return "writing a kernel"
+        case Proposed():
+            return "compiling and verifying"
+        case Finished():
+            return "writing the report"
     return f"the {event.role} model writes: about {event.tokens:,} tokens"
 
 
@@ -164,6 +196,8 @@ _WORDS = {
 
 class BenchScreen(Waiting):
     """A listener for a person. Phases may come from another thread."""
+
+    silent_s = 60.0
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -184,16 +218,16 @@ class BenchScreen(Waiting):
             case Phase(text=text):
                 self._wait(plain(text))
             case Writing():
-                self._wait(_writing_line(event))
+                self._wait(_doing(event))
             case Warned(text=text):
-                self._console.print(f"[yellow]warning:[/] {escape(plain(text))}")
+                self._print(f"[yellow]warning:[/] {escape(plain(text))}")
 
     def tell(self, news: BenchBegins | CellBegins | CellEnds) -> None:
         """Show what is to be run, or that a cell begins or is over."""
         if isinstance(news, BenchBegins):
             models = f"; models: {news.expected}" if news.expected else ""
             cells = "1 cell" if news.cells == 1 else f"{news.cells} cells"
-            self._console.print(escape(plain(f"{cells} to run{models}")))
+            self._print(escape(plain(f"{cells} to run{models}")))
         elif isinstance(news, CellBegins):
             left = f"about {duration(news.left_s)} left" if news.left_s is not None else ""
             self._cell, self._best = (f"cell {news.number} of {news.of}", left, plain(news.cell.name)), ""
@@ -205,11 +239,11 @@ class BenchScreen(Waiting):
 
     def _over(self, news: CellEnds) -> None:
         if self._recorded:
-            self._console.print(f"[dim]{self._recorded} cells are recorded already[/]")
+            self._print(f"[dim]{self._recorded} cells are recorded already[/]")
             self._recorded = 0
         result = news.result
         style = "green" if result.correct else "yellow" if result.counts or result.status == "pending" else "red"
-        self._console.print(
+        self._print(
             f"{news.number:>4}/{news.of} {escape(plain(result.cell.name))} [{style}]{escape(_cell_line(result))}[/]"
         )
 
@@ -252,7 +286,7 @@ class Screen(Waiting):
             case Phase():
                 self._say(event)
             case Started():
-                self._console.print(f"run [bold]{escape(event.folder)}[/] · {escape(event.task)} on {event.target}")
+                self._print(f"run [bold]{escape(event.folder)}[/] · {escape(event.task)} on {event.target}")
                 self._pace.begin()
                 self.folder = event.folder
                 self._where = f"attempt 1 of {event.budget.proposals}"
@@ -262,13 +296,13 @@ class Screen(Waiting):
             case NewBest() if (judged := self._judged) is not None:
                 self._best = _short(judged)
                 by = f", by its lower end: {intervals(judged.versus)}" if judged.versus else ""
-                self._console.print(f"     [bold green]new best[/]{by}")
+                self._print(f"     [bold green]new best[/]{by}")
             case Warned(text=text):
-                self._console.print(f"[yellow]warning:[/] {escape(plain(text))}")
+                self._print(f"[yellow]warning:[/] {escape(plain(text))}")
             case Spent():
                 self._spend(event)
-            case Writing() | Finished():
-                self._wait(_writing_line(event))
+            case Asked() | Proposed() | Writing() | Finished():
+                self._wait(_doing(event))
 
     def _show(self, event: Judged) -> None:
         self._judged = event
@@ -285,7 +319,7 @@ class Screen(Waiting):
         self._said = reason
         latency = f"{event.latency_us:.1f} us · " if event.latency_us is not None else ""
         by = f" [dim]by {escape(plain(event.writer))}[/]" if event.writer else ""
-        self._console.print(
+        self._print(
             f"{event.attempt:>4} [{style}]{event.outcome:<12}[/] {latency}{escape(what)}{escape(known)}{by}{recorded}",
             soft_wrap=not self._console.is_terminal,
         )
@@ -308,7 +342,7 @@ class Screen(Waiting):
             self._where = "search over"
         self._wait(plain(phase.text))
         if not self._status:
-            self._console.print(f"[dim]{escape(plain(phase.text))} …[/]")
+            self._print(f"[dim]{escape(plain(phase.text))} …[/]")
 
     def _wait(self, doing: str = "") -> None:
         self._waits(*((self._where, self._best, self._money) if self._where else ()), doing=doing)

@@ -70,7 +70,7 @@ class Result:
         if self.summary.pytorch_stays:
             return (
                 f"{self.summary.said}. Go on with your module, or take the kernel all the same with "
-                'optimize(…, remeasurement={"keep_slower": True})'
+                "optimize(…, keep_slower=True)"
             )
         if self.summary.best is not None:
             return "the best kernel can be no drop-in: its source is summary.best.kernel"
@@ -98,7 +98,8 @@ class Result:
         rows = [("task", f"{summary.task} on {summary.target.name} ({summary.device})")]
         rows.append(("answer", summary.said))
         if best is not None and best.latency_us is not None:
-            rows.append(("best", f"{best.language}, {best.latency_us:.2f} µs a call"))
+            measured = "in the final measurement" if best.final else "in the search, whose figures are no result"
+            rows.append(("best", f"{best.language}, {best.latency_us:.2f} µs a call {measured}"))
             rows.append(("against eager", compared(best.speedup_eager, best.verdict)))
             rows.append(("against torch.compile", compared(best.speedup_compile, best.verdict_compile)))
         rows.append(("why", summary.why))
@@ -141,6 +142,7 @@ def optimize(
         budget: How many kernels are tried; or a mapping with `proposals`, `device_s`, `tokens`, `usd`, `wall_s`.
         **settings: Any other setting of a run (docs/configuration.md), such as `strategy="cudaforge"` or `seed=1`;
             `config`, a TOML file below them; `runs`, where the run's folder is made; `suppliers`, other parts;
+            the flags of the command line by their names, such as `keep_slower=True` or `max_usd=1`;
             `progress`, whether it shows what it does and how long that still takes. By itself it does so in a terminal
             and in a notebook, and a script finds it in the log, at level INFO of the logger `kernelwright`.
 
@@ -248,26 +250,55 @@ def _capture(what: Callable[..., Any], inputs: object, kwargs: Mapping[str, obje
     return live.capture(what, inputs, kwargs)
 
 
+FLAGS: Mapping[str, tuple[str, str]] = {
+    "device_seconds": ("budget", "device_s"),
+    "max_seconds": ("budget", "wall_s"),
+    "max_tokens": ("budget", "tokens"),
+    "max_usd": ("budget", "usd"),
+    "isolation": ("policy", "isolation"),
+    "numerics": ("policy", "numerics"),
+    "final": ("remeasurement", "enabled"),
+    "min_speedup": ("remeasurement", "min_speedup"),
+    "keep_slower": ("remeasurement", "keep_slower"),
+}
+"""Flags of the command line that are a setting of a part, by that part and its name there."""
+
+
 def _must_be_known(settings: Mapping[str, Any]) -> None:
-    own = [*signature(optimize).parameters, "config", "progress", "runs", "suppliers"]
+    own = [*signature(optimize).parameters, "config", "progress", "runs", "suppliers", *FLAGS]
     for name in settings:
         if name not in own and name not in api.RunConfig.model_fields:
             near = api.nearest(name, (*own, *api.RunConfig.model_fields))
             raise UsageError(f"{name}: there is no such setting{near}. {page('configuration.md')} lists every setting")
 
 
+def _in_parts(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings in which each flag of the command line stands in its part.
+
+    Raises:
+        UsageError: one is given both as a flag and in its part.
+    """
+    found = {name: value for name, value in settings.items() if name not in FLAGS}
+    for flag in FLAGS.keys() & settings.keys():
+        part, name = FLAGS[flag]
+        there = dict(found.get(part) or {})
+        if name in there:
+            raise UsageError(f"{flag} and {part}={{{name!r}: …}} are the same setting: give one of them")
+        found[part] = there | {name: settings[flag]}
+    return found
+
+
 def _flags(
     model: str | Mapping[str, str] | None, budget: int | Mapping[str, JsonValue] | None, settings: Mapping[str, Any]
 ) -> dict[str, JsonValue]:
-    flags = dict(settings)
+    budgets = {"proposals": budget} if isinstance(budget, int) else budget
+    flags = _in_parts({**settings, "budget": dict(budgets or {})})
     if isinstance(strategy := flags.get("strategy"), str):
         flags["strategy"] = api.spelled(strategy)
     if model is not None:
         texts = [model] if isinstance(model, str) else [f"{role}={one}" for role, one in model.items()]
         models = {role: one.model_dump(exclude_unset=True) for role, one in api.read_models(texts).items()}
         flags = {"proposer": "llm", "models": models, **flags}
-    if budget is not None:
-        flags["budget"] = {"proposals": budget} if isinstance(budget, int) else dict(budget)
     return flags
 
 

@@ -103,7 +103,6 @@ def test_any_pick_among_equal_values_is_right(form, which):
     assert not session.refuses(got)
 
 
-
 @pytest.mark.parametrize("form", FORMS)
 def test_a_wrong_pick_is_found_where_nothing_ties(form):
     x, derive = untied(), FORMS[form][0]

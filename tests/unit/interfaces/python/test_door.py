@@ -14,6 +14,7 @@ from kernelwright.errors import RefereeError, TaskError, UsageError
 from kernelwright.interfaces.python import door
 from kernelwright.interfaces.python.door import wait_for
 from kernelwright.records.measure import Load, Ratio
+from kernelwright.store.run import RunStore
 from kernelwright.testing.samples import SOURCE
 from kernelwright.testing.scripted import ScriptedEvaluator, ScriptedProposer, scripted_suppliers
 
@@ -147,6 +148,30 @@ def test_a_kernel_that_is_not_worth_having_is_no_module(optimize):
     assert found.best is not None
     with pytest.raises(UsageError, match="PyTorch stays"):
         found.module()
+
+
+def test_flags_of_the_command_line_are_keywords(optimize):
+    kept = optimize(budget=2, keep_slower=True, seed=4)
+    card = RunStore.open(kept.folder).card
+    assert card.config["remeasurement"]["keep_slower"] and card.config["seed"] == 4
+    assert kept.kernel is not None
+    spent = optimize(budget={"proposals": 2}, max_usd=1.5, numerics="strict", final=False)
+    config = RunStore.open(spent.folder).card.config
+    assert config["budget"]["usd"] == 1.5 and config["budget"]["proposals"] == 2
+    assert config["policy"]["numerics"] == "strict" and not config["remeasurement"]["enabled"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "near"), [("keep_slow", "keep_slower"), ("max_tokns", "max_tokens"), ("isolate", "isolation")]
+)
+def test_a_flag_that_is_none_is_told_with_its_neighbour(optimize, wrong, near):
+    with pytest.raises(UsageError, match=f"{wrong}: there is no such setting .did you mean '{near}"):
+        optimize(**{wrong: True})
+
+
+def test_a_setting_that_is_given_twice_is_refused(optimize):
+    with pytest.raises(UsageError, match="the same setting: give one of them"):
+        optimize(keep_slower=True, remeasurement={"keep_slower": False})
 
 
 def test_an_error_is_raised_unless_something_right_was_found(optimize):

@@ -33,6 +33,7 @@ from kernelwright.evaluate.session.session import Session, Size
 from kernelwright.evaluate.session.trial import FAILURES, OutcomeReached, Trial
 from kernelwright.evaluate.triton.reduce import ELEMENTS, cost, elements
 from kernelwright.evaluate.verify.compare import Expectation
+from kernelwright.execution import job
 from kernelwright.knowledge.hardware import hardware
 from kernelwright.languages import names_for
 from kernelwright.records.candidate import Candidate
@@ -280,7 +281,8 @@ class InterpretedCandidate(LoadedCandidate):
             "result": "without its own kernels the result is right too",
             "given": "its kernels are given the result",
         }
-        for case in cases:
+        for number, case in enumerate(cases, 1):
+            job.step(f"what is left without its kernels, on {self._on}: case {number} of {len(cases)}")
             trial.session.present(case)
             ran = self._without_kernels(case)
             if ran and not ran.launches and trial.session.task.workload != trial.task.workload:

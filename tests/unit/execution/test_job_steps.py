@@ -1,0 +1,38 @@
+"""How far a job is, is told where nothing else was for a while; a quick one says nothing of it."""
+
+import pytest
+
+from kernelwright.execution import job
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(job, "time", made)
+    return made
+
+
+def test_steps_are_told_after_a_silence_and_notes_at_once(clock):
+    heard = []
+    with job.Job(1, heard.append).current():
+        job.step("case 1")
+        clock.now += job.SILENT_S / 2
+        job.note("admitting")
+        clock.now += job.SILENT_S / 2
+        job.step("case 2")
+        clock.now += job.SILENT_S / 2
+        job.step("case 3")
+        job.step("case 4")
+    assert heard == ["admitting", "case 3"]
+
+
+def test_without_a_job_nobody_hears():
+    job.step("case 1")
