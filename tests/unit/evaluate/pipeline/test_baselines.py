@@ -77,7 +77,7 @@ def test_by_way_of_eager_the_speedup_is_the_same_wider_and_marked():
 
 def test_a_baseline_that_cannot_be_made_is_left_out_with_its_reason():
     why = {"eager": "", "graph": "RuntimeError: operation not permitted when stream is capturing"}
-    asked = SimpleNamespace(prepared=why)
+    asked = SimpleNamespace(prepared=why, gone={})
     names, missing = baselines.made(asked, ("eager", "graph"))
     assert names == ["eager"]
     assert missing == (f"graph: {why['graph']}",)
@@ -92,7 +92,12 @@ def test_the_compiler_may_tune_as_long_as_the_policy_says_and_what_is_not_done_i
 
     case = SimpleNamespace(offsets=(0,))
     tuned = SimpleNamespace(
-        prepared={}, policy=Policy(tuning_limit_s=7.0), cases=[case], inputs=[None], reference=SimpleNamespace(ask=ask)
+        prepared={},
+        gone={},
+        policy=Policy(tuning_limit_s=7.0),
+        cases=[case],
+        inputs=[None],
+        reference=SimpleNamespace(ask=ask),
     )
     for _ in range(2):
         names, missing = baselines.made(tuned, ("eager", "compile_max"))

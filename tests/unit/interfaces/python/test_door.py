@@ -155,9 +155,9 @@ def test_flags_of_the_command_line_are_keywords(optimize):
     card = RunStore.open(kept.folder).card
     assert card.config["remeasurement"]["keep_slower"] and card.config["seed"] == 4
     assert kept.kernel is not None
-    spent = optimize(budget={"proposals": 2}, max_usd=1.5, numerics="strict", final=False)
+    spent = optimize(budget={"proposals": 2}, max_seconds=900, numerics="strict", final=False)
     config = RunStore.open(spent.folder).card.config
-    assert config["budget"]["usd"] == 1.5 and config["budget"]["proposals"] == 2
+    assert config["budget"]["wall_s"] == 900 and config["budget"]["proposals"] == 2
     assert config["policy"]["numerics"] == "strict" and not config["remeasurement"]["enabled"]
 
 
