@@ -29,6 +29,7 @@ from kernelwright.engine.summary import disturbed, pytorch_stays, speaker, summa
 from kernelwright.engine.suppliers import Suppliers
 from kernelwright.errors import ProposeError
 from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.evaluate.over_workloads import at_axes
 from kernelwright.export.model_new import chosen, why_none
 from kernelwright.languages import names_for
 from kernelwright.records.answer import BRIEF, answer_of
@@ -181,7 +182,7 @@ def _write_kernel(
     # At the end, since what stands before our part of the file is the kernel as it was judged.
     untimed = f"\n# For {task.target.name}: {BRIEF[answer]}.\n" if answer in BRIEF else ""
     try:
-        text = suppliers.wrap(task, candidate, suppliers.other_sizes(task, best))
+        text = suppliers.wrap(task.main, at_axes(candidate, task.main), suppliers.other_sizes(task.main, best))
         return write_whole(store.folder / KERNEL, text + untimed, follow=False), None
     except ProposeError as error:
         file = write_whole(store.folder / f"kernel{candidate.suffix}", chosen(candidate), follow=False)

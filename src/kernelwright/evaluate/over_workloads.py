@@ -12,7 +12,7 @@ A task with one workload goes straight through.
 import asyncio
 import random
 import re
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from itertools import chain
 from math import exp, log
 from typing import TypeVar
@@ -22,8 +22,9 @@ from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.languages import language
 from kernelwright.records.across import against, mean, slower_protected, timed
 from kernelwright.records.admission import Checked, Fitness
-from kernelwright.records.candidate import Candidate, Define
+from kernelwright.records.candidate import WORKSPACE, Candidate, Define
 from kernelwright.records.evaluation import Compiled, Evaluation, Measured, Verified, WorkloadResult
+from kernelwright.records.expression import worth
 from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.measure import Accuracy, BaselineName, BuildFacts, Timing, Versus, Yardstick
 from kernelwright.records.policy import Effort, Policy
@@ -37,7 +38,7 @@ from kernelwright.tasks.workloads import at_point
 DRAWN, MOST_AXES = 4, 2
 """Sizes that are drawn for a search; a final meets one of each kind, for so many axes."""
 AT_ONCE = 3
-"""Workloads of one task that are admitted side by side."""
+"""Workloads of one task that are admitted, or judged without time, side by side: one is compiled while another is verified."""
 SIZES_OF_MODULES, SIZES_OF_OTHERS = re.compile(r"\.(?:shape|size|numel|stride)\b"), re.compile(r"\bAXIS_")
 """How a kernel's text asks for the sizes of a call: of its tensors, or by macros."""
 T = TypeVar("T")
@@ -111,17 +112,21 @@ class OverWorkloads:
         """Right everywhere, without time, the smallest first; then what counts, timed."""
         untimed = [part for part in task.parts if not _point(part).weight]
         counts = [part for part in task.parts if _point(part).weight]
+        first = _ascending([*await self._sizes(task, effort), *untimed])
+        few = [first[:1], *(first[n : n + AT_ONCE] for n in range(1, len(first), AT_ONCE))]
         rows: list[WorkloadResult] = []
-        for part in [*_ascending([*await self._sizes(task, effort), *untimed]), *_ascending(counts)]:
-            row = part if isinstance(part, WorkloadResult) else await self._row(part, candidate, effort)
-            if row.evaluation is not None and not isinstance(row.evaluation, Measured | Verified):
-                row = row.model_copy(update={"written_for": _written_for(candidate, task.main, row.point)})
-            rows.append(row)
-            if row.evaluation is not None and not isinstance(row.evaluation, Measured | Verified | Compiled):
+        for parts in [*few, *([part] for part in _ascending(counts))]:
+            rows += await _few_at_once(task.target, [self._row(task, part, candidate, effort) for part in parts])
+            if wrong := [n for n, row in enumerate(rows) if not _goes_on(row)]:
+                rows = rows[: wrong[0] + 1]
                 break
         return together(task, tuple(rows), self._policy.minimum_effect)
 
-    async def _row(self, part: Task, candidate: Candidate, effort: Effort) -> WorkloadResult:
+    async def _row(
+        self, task: Task, part: Task | WorkloadResult, candidate: Candidate, effort: Effort
+    ) -> WorkloadResult:
+        if isinstance(part, WorkloadResult):
+            return part
         here = at_axes(candidate, part)
         if effort in ("search", "verify") and not _point(part).weight:
             found = await self._inner.evaluate(part, here, "verify")
@@ -129,7 +134,9 @@ class OverWorkloads:
             found = await self._inner.replay(part, here, ())
         else:
             found = await self._inner.evaluate(part, here, effort)
-        return WorkloadResult(point=_point(part), drawn=_part(part).drawn, evaluation=found)
+        right = isinstance(found, Measured | Verified)
+        told = "" if right else _written_for(candidate, task.main, _point(part))
+        return WorkloadResult(point=_point(part), drawn=_part(part).drawn, evaluation=found, written_for=told)
 
     async def _sizes(self, task: Task, effort: Effort) -> list[Task | WorkloadResult]:
         if effort == "final":
@@ -146,7 +153,7 @@ class OverWorkloads:
 
         async def admitted(point: WorkloadPoint) -> Task | WorkloadResult:
             try:
-                return await self._inner.admit(_one(task.source, workloads, point, drawn=True), task.target)
+                return await self._inner.admit(at_drawn(task.source, point), task.target)
             except TaskError as error:
                 return WorkloadResult(point=point, drawn=True, skipped=str(error))
 
@@ -180,6 +187,12 @@ def parts_of(source: TaskSource) -> list[TaskSource]:
     return [_one(source, source.workloads, point, main=point is main) for point in points]
 
 
+def at_drawn(source: TaskSource, point: WorkloadPoint) -> TaskSource:
+    """The task at a size that was drawn."""
+    assert source.workloads is not None
+    return _one(source, source.workloads, point, drawn=True)
+
+
 def _one(
     source: TaskSource, workloads: WorkloadSet, point: WorkloadPoint, main: bool = False, drawn: bool = False
 ) -> TaskSource:
@@ -197,9 +210,27 @@ def at_axes(candidate: Candidate, part: Task) -> Candidate:
     """The kernel as it is compiled for one workload: a source that is no module has the axes as macros, `AXIS_BATCH`."""
     if part.source.part is None or language(candidate.language).form == "module":
         return candidate
-    named = {f"AXIS_{name.upper()}": size for name, size in part.source.part.sizes.items()}
-    given = [Define(name=n, value=v) for n, v in named.items() if re.search(rf"\b{n}\b", candidate.source)]
-    return candidate.model_copy(update={"defines": (*candidate.defines, *given)}) if given else candidate
+    sizes, source = part.source.part.sizes, candidate.source
+    named = {f"AXIS_{name.upper()}": size for name, size in sizes.items()}
+    given = [Define(name=n, value=v) for n, v in named.items() if re.search(rf"\b{n}\b", source)]
+    rooms = [_bytes(line, sizes) for line in re.findall(rf"(?m)^{WORKSPACE}(.+)$", source)]
+    if not given and not rooms:
+        return candidate
+    room = max(rooms, default=candidate.workspace_bytes)
+    return candidate.model_copy(update={"defines": (*candidate.defines, *given), "workspace_bytes": room})
+
+
+def _bytes(expression: str, sizes: Mapping[str, int]) -> int:
+    """Bytes of workspace at some sizes; none where a text says what is no number of them."""
+    try:
+        return max(0, worth(expression, sizes))
+    except ValueError:
+        return 0
+
+
+def _goes_on(row: WorkloadResult) -> bool:
+    """Whether nothing is known against the kernel there."""
+    return row.evaluation is None or isinstance(row.evaluation, Measured | Verified | Compiled)
 
 
 def _written_for(candidate: Candidate, main: Task, point: WorkloadPoint) -> str:

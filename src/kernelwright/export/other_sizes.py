@@ -101,10 +101,10 @@ extern "C" void set_sizes(const long long* sizes) {{
 """
     taken = "".join(f"  const long long {name} = free_sizes[{n}];\n" for n, name in enumerate(names))
     body = re.sub(rf'(extern "C" void {entry}\([^)]*\)\s*\{{\n)', lambda m: m[1] + taken, other.source, count=1)
-    return head + _apart(body)
+    return head + apart(body)
 
 
-def _apart(text: str) -> str:
+def apart(text: str) -> str:
     """The text whose buffers begin where they are aligned and apart, whatever the sizes are."""
     count = iter(range(1 << 16))
     return re.sub(
@@ -114,7 +114,7 @@ def _apart(text: str) -> str:
 
 
 def room(other: OtherSizes) -> str:
-    """Bytes of workspace over the sizes, with what `_apart` takes."""
+    """Bytes of workspace over the sizes, with what `apart` takes."""
     buffers = other.source.count("/* placed */")
     return f"{other.workspace} + {64 * (buffers + 1)}" if buffers else other.workspace
 

@@ -26,6 +26,8 @@ Expression = Annotated[str, Field(max_length=400)]
 """Text such as `ceil_div(in0.numel, BLOCK * 4)`; never evaluated as Python."""
 Expressions3 = tuple[Expression, Expression, Expression]
 ONE: Expressions3 = ("1", "1", "1")
+WORKSPACE = "// workspace: "
+"""So begins a line, of a source for several workloads, with its bytes of workspace over the axes; of several, the largest."""
 
 
 class RecipeConstant(Record):

@@ -6,6 +6,7 @@ the sizes or it follows from none. Texts of kernels are compared in the same way
 """
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
@@ -19,9 +20,14 @@ from kernelwright.records.free_sizes import FreeAxis, FreeSizes
 from kernelwright.records.task import Task
 
 Sizes = Mapping[str, int]
+Powers = tuple[int, ...]
 MOST_TERMS = 3
 SQUARES = 2
 """Most axes of which squares are tried too: attention has them."""
+MOST_QUOTIENTS, MOST_DIVISOR = 3, 64
+"""Of a size, by a number: what windows and parts of rows have."""
+MOST_POWERS = 16
+"""Products of sizes of which sums of three are tried."""
 POINTS = 8
 """Sets of sizes at which a program is compared: more than terms, so that a wrong polynomial is found out."""
 STEP = 16
@@ -45,15 +51,25 @@ def _fitted(values: tuple[int, ...], names: tuple[str, ...], points: tuple[tuple
     most = 2 if len(names) <= SQUARES else 1
     powers = sorted(itertools.product(range(most + 1), repeat=len(names)), key=sum)
     columns = {p: [prod(n**e for n, e in zip(point, p, strict=True)) for point in points] for p in powers}
-    for count in range(1, MOST_TERMS + 1):
-        for chosen in itertools.combinations(powers, count):
-            factors = _solved([[columns[p][row] for p in chosen] for row in range(count)], values[:count])
-            if factors and all(
-                sum(f * columns[p][row] for f, p in zip(factors, chosen, strict=True)) == value
-                for row, value in enumerate(values)
-            ):
-                return _sum(zip(factors, chosen, strict=True), names)
+    for count in range(1, min(MOST_TERMS if len(powers) <= MOST_POWERS else 2, len(points)) + 1):
+        found = [(sum(map(abs, factors)), factors, chosen) for factors, chosen in _fits(values, columns, powers, count)]
+        if found:
+            _, factors, chosen = min(found)
+            return _sum(zip(factors, chosen, strict=True), names)
     return None
+
+
+def _fits(
+    values: Sequence[int], columns: Mapping[Powers, Sequence[int]], powers: Sequence[Powers], count: int
+) -> Iterator[tuple[list[int], tuple[Powers, ...]]]:
+    """Sums of so many products that have these values: factors and powers. Of a few points, more than one may."""
+    for chosen in itertools.combinations(powers, count):
+        factors = _solved([[columns[p][row] for p in chosen] for row in range(count)], values[:count])
+        if factors and all(
+            sum(f * columns[p][row] for f, p in zip(factors, chosen, strict=True)) == value
+            for row, value in enumerate(values)
+        ):
+            yield factors, chosen
 
 
 def _solved(rows: list[list[int]], values: Sequence[int]) -> list[int] | None:
@@ -80,6 +96,30 @@ def _sum(terms: Iterable[tuple[int, tuple[int, ...]]], names: Sequence[str]) -> 
         term = "*".join([*([str(abs(factor))] if abs(factor) != 1 or not parts else []), *parts])
         text = f"{text} {'-' if factor < 0 else '+'} {term}" if text else f"{'0 - ' * (factor < 0)}{term}"
     return text
+
+
+def all_fitted(columns: Sequence[Sequence[int]], points: Sequence[Sizes]) -> list[str] | None:
+    """What gives each column's values at these sizes, where they may follow from quotients of single sizes too; else None."""
+    texts = [fitted(column, points) for column in columns]
+    quotients = dict.fromkeys(
+        q for c, text in zip(columns, texts, strict=True) if text is None and (q := _quotient(c, points))
+    )
+    named = {f"q{n}_": text for n, text in enumerate(list(quotients)[:MOST_QUOTIENTS])}
+    more = [{**point, **{name: worth(text, point) for name, text in named.items()}} for point in points]
+    found = [text or (fitted(column, more) if named else None) for column, text in zip(columns, texts, strict=True)]
+    known = [re.sub(r"q\d+_", lambda m: f"({named[m[0]]})", text) for text in found if text is not None]
+    return known if len(known) == len(found) else None
+
+
+def _quotient(values: Sequence[int], points: Sequence[Sizes]) -> str | None:
+    """One size over a number, such as `(size0 + 9)//10`; rounded up, where these points allow both."""
+    for name in points[0]:
+        sizes = [point[name] for point in points]
+        for divisor in range(2, MOST_DIVISOR + 1):
+            for more in range(divisor - 1, -1, -1):
+                if [(size + more) // divisor for size in sizes] == [*values]:
+                    return f"({name} + {more})//{divisor}"
+    return None
 
 
 def points(axes: Sequence[FreeAxis], count: int = POINTS) -> list[dict[str, int]]:
@@ -123,13 +163,45 @@ def followed(axes: Sequence[FreeAxis], traced: JsonValue, others: Sequence[JsonV
     return FreeSizes(axes=tuple(axes), places=places)
 
 
-def described(task: Task) -> JsonValue:
+def described(task: Task) -> dict[str, JsonValue]:
     """What of a task may follow from sizes: its shapes and its graph."""
-    return shapes_and_graph(
-        [i.model_dump(mode="json", include={"shape", "name"}) for i in task.workload.inputs],
-        [o.model_dump(mode="json", include={"shape", "name"}) for o in task.workload.outputs],
-        task.graph.model_dump(mode="json")["nodes"],
+    work = task.workload
+    inputs, outputs, parameters = (
+        [each.model_dump(mode="json", include={"shape", "name"}) for each in specs]
+        for specs in (work.inputs, work.outputs, work.parameters)
     )
+    return {
+        **shapes_and_graph(inputs, outputs, task.graph.model_dump(mode="json")["nodes"]), "parameters": [*parameters]
+    }  # fmt: skip
+
+
+def declared(task: Task) -> FreeSizes | None:
+    """The axes that a task's file declares, with what follows from them as its workloads show.
+
+    The workloads of which the program is another one than the main one's are left out. None where too few are left: then
+    something follows in more ways than one, or in none.
+    """
+    workloads, main = task.source.workloads, task.main
+    if workloads is None or main.source.part is None:
+        return None
+    tree = described(main)
+    alike = [part for part in task.parts if _skeleton(described(part)) == _skeleton(tree)]
+    sizes = [part.source.part.sizes for part in alike if part.source.part]
+    axes = workloads.varying
+    if not axes or any(len({one[a.name] for one in sizes}) < 2 for a in axes):
+        return None
+    at_each = [{a.name: one[a.name] for a in axes} for one in sizes]
+    found = [dict(_numbers(described(part))) for part in alike]
+    columns = {path: [one[path] for one in found] for path in found[0]}
+    varied = {path: column for path, column in columns.items() if len({*column}) > 1}
+    texts = all_fitted([*varied.values()], at_each)
+    if texts is None:
+        return None
+    told = tuple(
+        FreeAxis(name=a.name, size=main.source.part.sizes[a.name], low=a.low, high=a.high if a.declared else None)
+        for a in axes
+    )
+    return FreeSizes(axes=told, places=dict(zip(varied, texts, strict=True)))
 
 
 def shapes_and_graph(inputs: list[Any], outputs: list[Any], nodes: list[Any]) -> dict[str, JsonValue]:
@@ -144,6 +216,7 @@ def at(task: Task, sizes: Sizes) -> Task:
     tree: Any = {
         "inputs": [i.model_dump(mode="json") for i in task.workload.inputs],
         "outputs": [o.model_dump(mode="json") for o in task.workload.outputs],
+        "parameters": [p.model_dump(mode="json") for p in task.workload.parameters],
         "nodes": task.graph.model_dump(mode="json")["nodes"],
     }
     for path, expression in task.free.places.items():
@@ -152,8 +225,8 @@ def at(task: Task, sizes: Sizes) -> Task:
         for part in way:
             inner = inner[part]
         inner[last] = worth(expression, known)
-    workload = task.workload.model_dump(mode="json") | {"inputs": tree["inputs"], "outputs": tree["outputs"]}
-    graph = task.graph.model_dump(mode="json") | {"nodes": tree["nodes"]}
+    graph = task.graph.model_dump(mode="json") | {"nodes": tree.pop("nodes")}
+    workload = task.workload.model_dump(mode="json") | tree
     plain = task.model_dump(mode="json", exclude={"workload", "graph", "free", "parts"})
     return Task.model_validate({**plain, "workload": workload, "graph": graph})
 

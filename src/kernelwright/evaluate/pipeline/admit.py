@@ -172,7 +172,7 @@ def _describe(reference: ComputeProcess, source: TaskSource, target: Target, com
 
 def _traced(reference: ComputeProcess, source: TaskSource) -> tuple[OpGraph, FreeSizes | None]:
     """The graph, and which sizes are free; where torch.export cannot trace the reference, one operation that says why."""
-    told = reference.ask(ExportGraph())
+    told = reference.ask(ExportGraph(sizes=not _is_beside_others(source)))
     if told.fault:
         return with_reason(told.graph, untraced_words(source, told.fault, told.log)), None
     return told.graph, told.free

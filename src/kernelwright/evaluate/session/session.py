@@ -475,4 +475,7 @@ def admitted_distributions(task: Task, policy: Policy) -> list[InputDistribution
         return []
     operations, given = [node.op for node in task.graph.nodes], task.workload
     longest = max((compare.reduction(task, output) for output in range(len(given.outputs))), default=1)
-    return distributions.admitted(given.tensors, operations, given.outputs, longest)
+    found = distributions.admitted(given.tensors, operations, given.outputs, longest)
+    # At a size that was drawn it is the size that matters.
+    few = task.source.part is not None and task.source.part.drawn
+    return [*found[:1], *found[1:][-1:]] if few else found

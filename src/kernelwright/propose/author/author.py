@@ -5,7 +5,7 @@ same: all that it knows of the past comes with the brief.
 """
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from kernelwright.export.model_new import fixed
 from kernelwright.languages import names_for
 from kernelwright.propose.author.fault import declines
 from kernelwright.propose.author.lower.other_sizes import other_sizes
+from kernelwright.propose.author.lower.over_axes import over_axes
 from kernelwright.propose.author.search.designs import DESIGNS, Design, shape_class
 from kernelwright.propose.author.search.learn import Learner, Past, Step, read_memo
 from kernelwright.propose.proposer import Brief
@@ -85,20 +86,32 @@ class Author:
         if memo is None or memo.language not in DESIGNS:
             return None
 
-        # Where another size makes other kernels of it, the schedule is not theirs: then it is the first one's default.
-        own = frozenset(memo.schedule)
-        known: dict[frozenset[str], Mapping[str, Any]] = {own: memo.schedule}
+        elsewhere = _elsewhere_written(memo.language, memo.schedule)
 
         def write(other: Task) -> Candidate:
-            with declines(other):
-                design = DESIGNS[memo.language](other)
-                names = frozenset(type(design.default).model_fields)
-                fields = known.setdefault(names, design.default.model_dump())
-                made = design.write(type(design.default).model_validate(fields))
-                made = made.at(judged.defines if names == own else ())
-                return made.model_copy(update={"source": fixed(made)}) if made.language == "triton" else made
+            made, own = elsewhere(other)
+            made = made.at(judged.defines if own else ())
+            return made.model_copy(update={"source": fixed(made)}) if made.language == "triton" else made
 
         return other_sizes(task, write)
+
+
+def _elsewhere_written(language: str, schedule: Mapping[str, Any]) -> Callable[[Task], tuple[Candidate, bool]]:
+    """What writes a kernel of this schedule for a task at other sizes, and says whether the schedule is its own there.
+
+    Where another size makes other kernels of it, the schedule is not theirs: then it is the first one's default.
+    """
+    own = frozenset(schedule)
+    known: dict[frozenset[str], Mapping[str, Any]] = {own: schedule}
+
+    def write(other: Task) -> tuple[Candidate, bool]:
+        with declines(other):
+            design = DESIGNS[language](other)
+            names = frozenset(type(design.default).model_fields)
+            fields = known.setdefault(names, design.default.model_dump())
+            return design.write(type(design.default).model_validate(fields)), names == own
+
+    return write
 
 
 def _design(brief: Brief) -> tuple[str, Design]:
@@ -114,7 +127,18 @@ def _design(brief: Brief) -> tuple[str, Design]:
     if brief.language not in (None, written):
         raise ProposeError(f"the built-in author writes {written} for {kind} targets, not {brief.language}")
     design = DESIGNS[written](brief.task)
-    return written, replace(design, write=functools.cache(design.write))
+    return written, replace(design, write=functools.cache(_over_axes(brief.task, written) or design.write))
+
+
+def _over_axes(task: Task, language: str) -> Callable[[Record], Candidate] | None:
+    """What writes a schedule's kernel for all workloads; None where there is one."""
+
+    def write(schedule: Record) -> Candidate:
+        elsewhere = _elsewhere_written(language, schedule.model_dump())
+        with declines(task):
+            return over_axes(task, lambda other: elsewhere(other)[0])
+
+    return write if task.parts else None
 
 
 def _one(brief: Brief, language: str, design: Design, sibling: int, tried: frozenset[str]) -> Proposal:

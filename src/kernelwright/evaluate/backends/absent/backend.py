@@ -181,7 +181,7 @@ class _OtherSizes:
                 most_bytes=AbsentBackend.most_bytes,
             )
             process.ask(loaded)
-            process.ask(ExportGraph())
+            process.ask(ExportGraph(sizes=False))
             session = _at_size(self._original, process, policy, aim)
         except FAILURES:
             # What the reference cannot bear at another size is no fault of a candidate's.

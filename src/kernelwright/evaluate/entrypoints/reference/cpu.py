@@ -169,7 +169,7 @@ class ReferenceSide:
         if self._large is not None:
             with suppress(Exception):  # the task's own code: then the graph has the shapes at which values are seen
                 self._graph = large.graph_without_memory(self._whole, list(self._large.full.inputs))
-        return messages.GraphExported(graph=self._graph, free=self._free_sizes(leaves))
+        return messages.GraphExported(graph=self._graph, free=self._free_sizes(leaves) if command.sizes else None)
 
     def _free_sizes(self, leaves: list[object]) -> FreeSizes | None:
         """Sizes that a caller may choose, found on a copy of the model; None of what a drop-in does not serve anyway."""

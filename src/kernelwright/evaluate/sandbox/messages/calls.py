@@ -268,6 +268,8 @@ class ExportGraph(Command[GraphExported]):
     """Export the model's graph."""
 
     kind: Literal["export_graph"] = "export_graph"
+    sizes: bool = True
+    """Also which sizes are free, which takes longer."""
 
 
 class Draw(Command[Described]):

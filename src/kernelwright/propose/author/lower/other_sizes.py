@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable
 
 from kernelwright.errors import ProposeError
+from kernelwright.propose.author.lower.texts import Text, compared
 from kernelwright.records.candidate import Candidate
-from kernelwright.records.expression import worth
 from kernelwright.records.free_sizes import FreeAxis, OtherSizes
 from kernelwright.records.task import Task
-from kernelwright.tasks.free_axes import FACTORS, STEP, Sizes, at, fitted, points
+from kernelwright.tasks.free_axes import FACTORS, STEP, Sizes, at, points
 
 FACTORS_TRIED = (256, 64, 16, 4, 2)
 """How many times as large as the traced sizes others may be, the most first."""
@@ -25,8 +25,6 @@ FEW = 3
 """Where it holds for as few, it does for one, of which the author makes no loop."""
 MARK = "\a"
 """Before a number that varies."""
-_NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
-_PLACED = re.compile(r"(static_cast<char\*>\(workspace\) \+ )(\d+)")
 _FIXED = re.compile(
     r"^\s*(alignas\(\d+\) )?(const )?[\w:]+ \w+\[[^\]]*\a|constexpr [^;]*\a|\w<[^<>\s]*\a", re.MULTILINE
 )
@@ -50,47 +48,36 @@ def other_sizes(task: Task, write: Write) -> OtherSizes | None:
 class _Texts:
     """The kernel's text at some sizes of these axes."""
 
+    _text: Text
+
     def __init__(self, task: Task, axes: tuple[FreeAxis, ...], write: Write) -> None:
         self._task, self._axes, self._write, self._compared = task, axes, write, points(axes)
-        self._skeleton: list[str] = []
-        self._numbers: list[str] = []
 
     def general(self) -> OtherSizes | None:
         """The text over the sizes, and the ranges of these for which it holds."""
         written = [made for point in self._compared if (made := self._at(point)) is not None]
-        skeletons = [_NUMBER.split(text) for text, _ in written]
-        if len(written) < len(self._compared) or any(skeleton != skeletons[0] for skeleton in skeletons):
+        text = compared(written, self._compared) if len(written) == len(self._compared) else None
+        if text is None:
             return None
-        columns = zip(*(_NUMBER.findall(text) for text, _ in written), strict=True)
-        numbers = [fitted([int(n) for n in column], self._compared) for column in columns]
-        room = fitted([nbytes for _, nbytes in written], self._compared)
-        self._skeleton, self._numbers = skeletons[0], [n for n in numbers if n is not None]
-        if room is None or len(self._numbers) < len(numbers) or (text := self._text()) is None:
-            return None
+        in_python = "import triton" in text.skeleton[0]
+        marked = text.over(lambda number: f"({MARK}{number if in_python else number.replace('//', '/')})")
+        if not in_python and _FIXED.search(marked):
+            return None  # a constant of C++
+        self._text = text
         axes = self._ranges()
-        return OtherSizes(axes=axes, source=text, workspace=room) if axes else None
+        return OtherSizes(axes=axes, source=marked.replace(MARK, ""), workspace=text.workspace) if axes else None
 
-    def _at(self, sizes: Sizes) -> tuple[str, int] | None:
-        """Text and workspace; None where the author writes none."""
+    def _at(self, sizes: Sizes) -> Candidate | None:
+        """The kernel there; None where the author writes none."""
         try:
-            made = self._write(at(self._task, sizes))
+            return self._write(at(self._task, sizes))
         except (ProposeError, ValueError):
             return None
-        return _PLACED.sub(r"\1(\2 /* placed */)", made.source), made.workspace_bytes
-
-    def _text(self) -> str | None:
-        """The text over the sizes; None where one of them would have to be a constant of C++."""
-        spelled = [n if not n or n.isdecimal() else f"({MARK}{n})" for n in (*self._numbers, "")]
-        text = "".join(part + number for part, number in zip(self._skeleton, spelled, strict=True))
-        return None if "import triton" not in text and _FIXED.search(text) else text.replace(MARK, "")
 
     def _holds(self, sizes: Sizes) -> bool:
-        """Whether the text over the sizes is the text at these; where a buffer begins is rounded up, and may differ."""
+        """Whether the text over the sizes is the text at these."""
         made = self._at(sizes)
-        if made is None or _NUMBER.split(made[0]) != self._skeleton:
-            return False
-        pairs = zip(self._skeleton[1:], self._numbers, map(int, _NUMBER.findall(made[0])), strict=True)
-        return all(after.startswith(" /* placed") or worth(text, sizes) == number for after, text, number in pairs)
+        return made is not None and self._text.gives(made, sizes)
 
     def _ranges(self) -> tuple[FreeAxis, ...] | None:
         """The axes with the sizes between which the text holds; None where it does at no larger ones than the traced."""

@@ -1,0 +1,66 @@
+"""A kernel's text over sizes, from its texts at several: where these differ in numbers alone, each becomes an expression."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kernelwright.records.candidate import Candidate
+from kernelwright.records.expression import worth
+from kernelwright.tasks.free_axes import Sizes, all_fitted
+
+NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
+_BUFFER = re.compile(r"(static_cast<char\*>\(workspace\) \+ )(\d+)")
+FLOAT = "\v"
+"""Before the end of a float that is a whole number, such as `.0f`."""
+_WHOLE, _FLOAT = re.compile(r"(?<![\w.])(\d+)(\.0f?)(?![\w.])"), re.compile(rf"{FLOAT}(\.0f?)")
+PLACED = " /* placed */"
+"""Behind where a buffer begins, which is rounded up."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text over sizes, in parts between which its numbers stand."""
+
+    skeleton: tuple[str, ...]
+    numbers: tuple[str, ...]
+    workspace: str
+    """Bytes of workspace."""
+
+    def over(self, spell: Callable[[str], str]) -> str:
+        """The whole of it, with each number that varies as it is spelt; of a float, times one."""
+        parts = [self.skeleton[0]]
+        for number, part in zip(self.numbers, self.skeleton[1:], strict=True):
+            kind = _FLOAT.match(part)
+            if number.isdecimal() or kind is None:
+                parts += [number if number.isdecimal() else spell(number), part.removeprefix(FLOAT)]
+            else:
+                parts += [f"({spell(number)} * 1{kind[1]})", part[kind.end() :]]
+        return "".join(parts)
+
+    def gives(self, made: Candidate, sizes: Sizes) -> bool:
+        """Whether it is this kernel's at these sizes; where a buffer begins is rounded up, and may differ."""
+        skeleton, numbers = _parted(made)
+        if skeleton != self.skeleton:
+            return False
+        pairs = zip(self.skeleton[1:], self.numbers, numbers, strict=True)
+        return all(after.startswith(PLACED) or worth(text, sizes) == number for after, text, number in pairs)
+
+
+def compared(made: Sequence[Candidate], points: Sequence[Sizes]) -> Text | None:
+    """The text that gives these kernels at these sizes; None where they differ otherwise than in numbers that follow."""
+    parted = [_parted(one) for one in made]
+    if any(skeleton != parted[0][0] for skeleton, _ in parted):
+        return None
+    columns = zip(*(numbers for _, numbers in parted), strict=True)
+    found = all_fitted([*columns, [one.workspace_bytes for one in made]], points)
+    return Text(parted[0][0], tuple(found[:-1]), found[-1]) if found is not None else None
+
+
+def alike_but_numbers(one: Candidate, other: Candidate) -> bool:
+    """Whether two texts differ in numbers alone."""
+    return _parted(one)[0] == _parted(other)[0]
+
+
+def _parted(made: Candidate) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    text = _WHOLE.sub(rf"\1{FLOAT}\2", _BUFFER.sub(rf"\1(\2{PLACED})", made.source))
+    return tuple(NUMBER.split(text)), tuple(map(int, NUMBER.findall(text)))
