@@ -35,7 +35,7 @@ class Model(nn.Module):
 
 
 def get_inputs() -> list[torch.Tensor]:
-    return [torch.randn(512, 512)]
+    return [torch.randn(SIDE, SIDE)]
 
 
 def get_init_inputs() -> list[object]:
@@ -44,13 +44,13 @@ def get_init_inputs() -> list[object]:
 KERNEL = """#include <cstddef>
 extern "C" void work(const float* x, float* y) {
     for (int time = 0; time < TIMES; ++time) {
-#pragma omp parallel for schedule(static)
-        for (std::ptrdiff_t row = 0; row < 512; ++row) {
+#pragma omp parallel for schedule(static) if (SIDE > 180)
+        for (std::ptrdiff_t row = 0; row < SIDE; ++row) {
 #pragma omp simd
-            for (int i = 0; i < 512; ++i) {
-                float v = x[row * 512 + i];
+            for (int i = 0; i < SIDE; ++i) {
+                float v = x[row * SIDE + i];
                 for (int step = 0; step < 20; ++step) v = v * 0.5f + 0.25f;
-                y[row * 512 + i] = v;
+                y[row * SIDE + i] = v;
             }
         }
         asm volatile("" ::: "memory");
@@ -61,22 +61,30 @@ SPEEDS = (0.5, 0.7, 1.4, 2.0, 3.0)
 """Of eager's, about: how often the work must be repeated for it is found first."""
 ALONE, CLEAR = 1, 1.1
 """Judgements of a kernel alone, and how far from one its speed is where `faster` or `slower` is the right verdict."""
+MORE = 9
+"""Repetitions by which a kernel's time is found to grow."""
 THINKING_S = 1.0
 """How long a proposer keeps a core busy before each kernel."""
 POLICY = Policy(baselines=("eager",), final_baselines=("eager",), search_seconds=2.0, final_seconds=8.0)
 TARGET = Target(kind="cpu", arch="native", present=True)
 
 
-def kernel(times: int, mark: int) -> Candidate:
+def kernel(times: int, mark: int, side: int) -> Candidate:
     """The kernel that does its work so many times; texts of different marks share no cache."""
     return Candidate(
-        language="cpp", source=f"// {mark}\n{KERNEL}", entry="work", defines=(Define(name="TIMES", value=times),)
+        language="cpp",
+        source=f"// {mark}\n{KERNEL}",
+        entry="work",
+        defines=(Define(name="TIMES", value=times), Define(name="SIDE", value=side)),
     )
 
 
-async def judged(times: list[int], mark: int, thinking_s: float = 0.0, search: bool = False) -> list[Row]:
+async def judged(times: list[int], mark: int, side: int, thinking_s: float = 0.0, search: bool = False) -> list[Row]:
     """Finals of these kernels by one new worker; each with how long it took."""
-    source, found = TaskSource(name=f"repeated {mark}", format="kernelbench", source=TASK), []
+    source, found = (
+        TaskSource(name=f"repeated {mark}", format="kernelbench", source=TASK.replace("SIDE", str(side))),
+        [],
+    )
     referee = Referee(POLICY)
     try:
         task = await referee.admit(source, TARGET)
@@ -84,7 +92,7 @@ async def judged(times: list[int], mark: int, thinking_s: float = 0.0, search: b
             until = time.process_time() + thinking_s
             while time.process_time() < until:
                 pass
-            begun, candidate = time.perf_counter(), kernel(one, mark)
+            begun, candidate = time.perf_counter(), kernel(one, mark, side)
             if search:
                 await referee.evaluate(task, candidate)
             final = await referee.evaluate(task, candidate, "final")
@@ -105,17 +113,18 @@ def _figures(found: Evaluation) -> Row:
     return {**figures, "set_aside": getattr(load, "set_aside", None), "others": load and load.during}
 
 
-async def measure(campaign: Campaign, searches: int, finals: int, starts: int) -> None:
+async def measure(campaign: Campaign, searches: int, finals: int, starts: int, side: int) -> None:
     """The three parts."""
     await campaign.begin_on_device()
-    (first,) = await judged([1], 0)
-    times = [max(1, round(first["speed"] / speed)) for speed in SPEEDS]
+    once, more = await judged([1, MORE], 0, side)
+    each = (1 / more["speed"] - 1 / once["speed"]) / (MORE - 1)
+    times = sorted({max(1, round(1 + (1 / speed - 1 / once["speed"]) / each)) for speed in SPEEDS}, reverse=True)
     alone: dict[int, float] = {}
     for one in times:
-        rows = [row for n in range(ALONE) for row in await judged([one], n)]
+        rows = [row for n in range(ALONE) for row in await judged([one], n, side)]
         alone[one] = median(row["speed"] for row in rows)
         campaign.put({"part": "alone", "number": one, "speed": alone[one], "rows": rows})
-    begun, itself = time.perf_counter(), [sys.executable, __file__, "--out", "-"]
+    begun, itself = time.perf_counter(), [sys.executable, __file__, "--out", "-", "--side", str(side)]
     running = [
         subprocess.Popen(
             [*itself, "--one", str(100 + n), *map(str, [times[(n + k) % len(times)] for k in range(finals)])],
@@ -138,7 +147,7 @@ async def measure(campaign: Campaign, searches: int, finals: int, starts: int) -
             "rows": found,
         }
     )
-    rows = [row for n in range(starts) for row in await judged([times[-2]], n)]
+    rows = [row for n in range(starts) for row in await judged([times[-2]], n, side)]
     pairs = [one["low"] <= two["high"] and two["low"] <= one["high"] for one, two in itertools.combinations(rows, 2)]
     took = median(row["seconds"] for row in rows)
     campaign.put(
@@ -164,11 +173,14 @@ if __name__ == "__main__":
     options.add_argument("--searches", type=int, default=10)
     options.add_argument("--finals", type=int, default=5, help="of each search")
     options.add_argument("--starts", type=int, default=10)
+    options.add_argument("--side", type=int, default=128, help="of the inputs; beyond 180 all cores share the work")
     options.add_argument("--one", type=int, nargs="+", help="be one of the searches: its mark and its kernels")
     asked = options.parse_args()
     if asked.one:
-        sys.stdout.write(json.dumps(asyncio.run(judged(asked.one[1:], asked.one[0], THINKING_S, search=True))))
+        sys.stdout.write(
+            json.dumps(asyncio.run(judged(asked.one[1:], asked.one[0], asked.side, THINKING_S, search=True)))
+        )
         sys.exit()
     campaign = Campaign(asked, key=("part", "number"), raw=("rows",))
-    campaign.run(lambda: measure(campaign, asked.searches, asked.finals, asked.starts))
+    campaign.run(lambda: measure(campaign, asked.searches, asked.finals, asked.starts, asked.side))
     campaign.show(table)

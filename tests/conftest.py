@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 REASONS = {"gpu": "needs an NVIDIA GPU", "live": "needs a model key"}
 """Markers that may skip a test, and what they say."""
 
+STATE = pytest.StashKey[str]()
 FOUL = pytest.StashKey[list]()
 """Skips for another reason, as they are found."""
 DURATIONS = Path(__file__).with_name("durations.json")
@@ -41,6 +43,12 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.stash[FOUL] = []
+    # Nobody's own records, and no turns with what runs beside these tests: those that compare times run alone.
+    config.stash[STATE] = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="state-")
+
+
+def pytest_unconfigure(config):
+    shutil.rmtree(config.stash[STATE], ignore_errors=True)
 
 
 def pytest_collection_modifyitems(config, items):

@@ -154,7 +154,7 @@ def _recompute(policy: Policy, timing: Timing, baseline: BaselineName, samples: 
         precision=0.0,
         least_effect=timing.process_spread,
     )
-    return rule.versus(samples, baseline)
+    return rule.versus(samples, baseline).beyond(timing.start_spread)
 
 
 def _equal_ratios(one: Ratio, other: Ratio) -> bool:

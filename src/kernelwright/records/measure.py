@@ -1,5 +1,6 @@
 """Measurements: accuracy, samples, ratios with their intervals, compiler facts. Values only, no clocks."""
 
+from math import exp
 from typing import Literal
 
 from pydantic import Field
@@ -74,6 +75,13 @@ class Versus(Record):
         """The comparison in which no difference smaller than `effect` counts."""
         told = speedup.model_copy(update={"least": effect})
         return cls(baseline=baseline, speedup=told, verdict=verdict(speedup, effect), cached=cached)
+
+    def beyond(self, spread: float) -> "Versus":
+        """With an interval that holds for other starts of the same program too, whose log ratios lie up to `spread` apart."""
+        ratio, times = self.speedup, exp(spread)
+        wide = ratio.model_copy(update={"low": ratio.low / times, "high": ratio.high * times})
+        told = "inconclusive" if wide.low <= 1 <= wide.high and self.verdict not in UNCLAIMED else self.verdict
+        return self.model_copy(update={"speedup": wide, "verdict": told})
 
 
 class Side(Record):
@@ -171,6 +179,8 @@ class Timing(Record):
     process_spread: float = 0.0
     """By how much processes of eager's program were seen to differ for life, relatively: no verdict tells less. 0: nobody
     looked, since no small difference was to be told, or nobody could, or there the processes do not differ."""
+    start_spread: float = 0.0
+    """By how much other starts of the same two programs may lie apart, as logarithms: the intervals have it on either side."""
     missing: tuple[str, ...] = ()
     """Baselines that were asked for and could not be made, each with the reason."""
     final: bool = False

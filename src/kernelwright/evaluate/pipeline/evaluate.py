@@ -12,6 +12,7 @@ from kernelwright.evaluate.backends.backend import Backend
 from kernelwright.evaluate.pipeline import baselines
 from kernelwright.evaluate.pipeline.new_best_audit import audited
 from kernelwright.evaluate.pipeline.replayed import bounded
+from kernelwright.evaluate.pipeline.starts import beyond_starts
 from kernelwright.evaluate.pipeline.timing import fresh_inputs, time_candidate
 from kernelwright.evaluate.sandbox.child import ChildGoneError, ChildSlowError
 from kernelwright.evaluate.sandbox.process import ChildRaisedError, TamperedError
@@ -151,6 +152,8 @@ def _timed(trial: Trial, backend: Backend, loaded: LoadedCandidate) -> Evaluatio
     assert clock is not None
     with backend.host.device_lock, trial.timed("measure"), loaded.timed():
         outcome = time_candidate(trial, clock, loaded)
+    if isinstance(outcome, Measured):
+        outcome = beyond_starts(outcome, trial, backend.host.device, clock.on_device)
     outcome = audited(trial, clock, loaded, outcome)
     if isinstance(outcome, Measured):
         share, forbidden = _library_share(loaded), trial.policy.library_calls == "forbid"

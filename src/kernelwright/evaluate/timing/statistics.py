@@ -67,7 +67,7 @@ def _ratio(logs: "np.ndarray[tuple[int], np.dtype[np.float64]]", confidence: flo
         low, high = float(ordered[rank - 1]), float(ordered[-rank])
     else:
         # Too few blocks for any order statistic (nine at 99 % in three looks): the logs are then taken to be normal.
-        half = _student_t_quantile(alpha, logs.size - 1) * float(np.std(ordered, ddof=1)) / math.sqrt(logs.size)
+        half = student_t_quantile(alpha, logs.size - 1) * float(np.std(ordered, ddof=1)) / math.sqrt(logs.size)
         mean = float(np.mean(ordered))
         low, high = min(mean - half, middle), max(mean + half, middle)
     return Ratio(median=math.exp(middle), low=math.exp(low), high=math.exp(high), confidence=confidence)
@@ -84,7 +84,7 @@ def _rank(count: int, alpha: float) -> int:
     return rank
 
 
-def _student_t_quantile(alpha: float, freedom: int) -> float:
+def student_t_quantile(alpha: float, freedom: int) -> float:
     """The two-sided quantile of Student's t, by bisection."""
     low, high = 0.0, 1e6
     for _ in range(80):
