@@ -131,14 +131,14 @@ def _design(brief: Brief) -> tuple[str, Design]:
 
 
 def _over_axes(task: Task, language: str) -> Callable[[Record], Candidate] | None:
-    """What writes a schedule's kernel for all workloads; None where there is one."""
+    """What writes a schedule's kernel for all workloads; None where there is one, and of modules, which see a call's sizes."""
 
     def write(schedule: Record) -> Candidate:
         elsewhere = _elsewhere_written(language, schedule.model_dump())
         with declines(task):
             return over_axes(task, lambda other: elsewhere(other)[0])
 
-    return write if task.parts else None
+    return write if task.parts and language == "cpp" else None
 
 
 def _one(brief: Brief, language: str, design: Design, sibling: int, tried: frozenset[str]) -> Proposal:

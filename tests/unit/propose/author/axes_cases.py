@@ -52,11 +52,6 @@ CASES = {
     "pool": several(IMAGES, "F.max_pool2d(x, 3, 2, 1)", "b, h, w", "torch.randn(b, 2, h, w)"),
     "scan": several(ROWS, "torch.cumsum(x, -1)", BATCH, X),
     "linear": several(PRODUCT, "self.l(x) * 2", "m, k", "torch.randn(m, k)", "self.l = nn.Linear(k, n)", "k, n"),
-    "attention": several(
-        'WORKLOADS = [{"b": 3, "t": 128}, {"b": 4, "t": 64}, {"b": 2, "t": 256}]\n',
-        "F.scaled_dot_product_attention(x, y, z, is_causal=True)", "b, t", ", ".join(["torch.randn(b, 4, t, 32)"] * 3),
-        arguments="x, y, z",
-    ),
 }  # fmt: skip
 
 

@@ -145,12 +145,12 @@ class _Texts:
         """Sizes near one, on the axis's steps, that no block divides; that one where there are none."""
         axis = next(a for a in self._workloads.varying if a.name == name)
         begin = max(0, (size - axis.low) // axis.step - STEP * POINTS)
-        values = [axis.low + axis.step * n for n in range(begin, begin + 2 * STEP * POINTS)]
+        values = [axis.low + axis.step * n for n in range(begin, begin + 3 * STEP * POINTS)]
         common = axis.step & -axis.step if axis.low % (axis.step & -axis.step) == 0 else 1
         odd = [v for v in values if 1 < v <= axis.high and v // common % 2]
         uneven = [v for v in odd if all(v % f or axis.step % f == 0 for f in FACTORS)]
         ways = ([v for v in uneven if v // common % STEP == 1], uneven, odd, [v for v in values if v <= axis.high])
-        return next((way for way in ways if len(way) >= POINTS), [size])
+        return next((way for way in ways if len(way) > FEW), [size])
 
     def _file(self, chosen: Choice) -> Candidate:
         """The texts as one, of which the preprocessor takes one."""
