@@ -12,6 +12,7 @@ from typing import Any
 
 from kernelwright.errors import ProposeError
 from kernelwright.export.other_sizes import AT, declared, in_cpp, in_triton, room, shapes_at
+from kernelwright.export.ranges import ranges
 from kernelwright.export.reference import GUARD_IMPORTS, Reference, drop_in, guarded, merged_imports, part, reference
 from kernelwright.languages import language
 from kernelwright.records.base import identity
@@ -24,7 +25,19 @@ IMPORTS = (
     "import ctypes", "import hashlib", "import os", "import shutil", "import subprocess",
     "import tempfile", "from pathlib import Path", *GUARD_IMPORTS,
 )  # fmt: skip
-CONSTANTS = ("NAME", "ENTRY", "FLAGS", "TAKES", "GIVES", "HELD", "AXES", "WORKSPACE_BYTES", "SOURCE", "OTHER_SIZES")
+CONSTANTS = (
+    "NAME",
+    "ENTRY",
+    "FLAGS",
+    "TAKES",
+    "GIVES",
+    "HELD",
+    "RANGES",
+    "AXES",
+    "WORKSPACE_BYTES",
+    "SOURCE",
+    "OTHER_SIZES",
+)
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-fopenmp", "-shared", "-fPIC")
 ADDED = "# ---- The kernel as it was judged ends here. What follows guards it. ----"
 TRITON_UNLIKE = '''\
@@ -43,6 +56,11 @@ def _runner(tensors):
     if _shapes(tensors) == _MADE_FOR:
         return lambda tensors: _run(*tensors)
     return lambda tensors: {run}
+
+
+def _ends(positions):
+    """The least and the largest, on a host."""
+    return map(int, torch.aminmax(positions))
 
 
 NO_TENSORS = "tensors of other shapes or dtypes, or not on a GPU"
@@ -237,7 +255,11 @@ def _tensors(task: Task) -> list[str]:
     workload = task.workload
     both = {"TAKES": (*workload.tensors, *workload.parameters), "GIVES": workload.outputs}
     lines = [f"{name} = ({''.join(f'torch.{spec.dtype}, ' for spec in specs).strip()})" for name, specs in both.items()]
-    return [*lines, f"HELD = {tuple(spec.name for spec in workload.parameters)!r}"]
+    told = [
+        f"HELD = {tuple(spec.name for spec in workload.parameters)!r}",
+        "# Positions: in which tensor, whether negative ones count from the end, how many, one value more.",
+    ]
+    return [*lines, *told, f"RANGES = {[tuple(one) for one in ranges(task)]!r}"]
 
 
 def _name(task: Task, candidate: Candidate) -> str:

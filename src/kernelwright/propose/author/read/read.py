@@ -37,6 +37,16 @@ OPERATIONS: dict[str, Callable[[Builder, Arguments], Result]] = {
     **POINTWISE, **VIEWS, **REDUCTIONS, **LOSSES, **WINDOWS, **PRODUCTS, **ORDERS, **UNDROPPED, **WRITES,
 }  # fmt: skip
 """Every operation that is read as an expression, by overload name."""
+COMPARED = {"greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne"}
+AGAIN = {
+    "max.other": "maximum.default", "min.other": "minimum.default", "multiply.Tensor": "mul.Tensor",
+    "subtract.Tensor": "sub.Tensor", "divide.Tensor": "div.Tensor", "true_divide.Tensor": "div.Tensor",
+    "negative.default": "neg.default", "absolute.default": "abs.default", "clip.default": "clamp.default",
+    "special_expit.default": "sigmoid.default", "special_log1p.default": "log1p.default",
+    **{f"{other}.{kind}": f"{name}.{kind}" for other, name in COMPARED.items() for kind in ("Tensor", "Scalar")},
+}  # fmt: skip
+"""What PyTorch has under a second name."""
+OPERATIONS |= {f"aten.{other}": OPERATIONS[f"aten.{name}"] for other, name in AGAIN.items()}
 HELD = ".held"
 """Ends the names of values that are stored."""
 

@@ -29,6 +29,12 @@ def _view(b: Builder, a: Arguments) -> Value:
     return x.shaped(b.axes.view(x.shape, a.dims("size") or a.dims("shape") or ()))
 
 
+def _as_told(b: Builder, a: Arguments) -> Value:
+    """The shape of the result, whatever says it: another tensor, or nothing."""
+    x = a.subject()
+    return x.shaped(b.axes.view(x.shape, a.node.result[0].shape))
+
+
 def _flatten(b: Builder, a: Arguments) -> Value:
     x = a.tensor("self")
     rank = len(x.shape)
@@ -337,6 +343,13 @@ def _eye(b: Builder, a: Arguments) -> Value:
     return as_dtype(b, hit, a.node.result[0].dtype)
 
 
+def _one_hot(b: Builder, a: Arguments) -> Value:
+    """A class against the number of each."""
+    x, count = a.tensor("self"), a.node.result[0].shape[-1]
+    (new,) = b.axes.fresh([count])
+    return as_dtype(b, b.new(Call("eq", (x.expr, b.position(new)), "bool"), (*x.shape, new)), a.node.result[0].dtype)
+
+
 # Gathers.
 
 
@@ -399,17 +412,22 @@ def _nearest(b: Builder, a: Arguments) -> Value:
 
 VIEWS: dict[str, Rule] = {
     **{f"aten.{name}.default": lambda b, a: a.subject()
-       for name in ("alias", "clone", "contiguous", "detach", "lift_fresh_copy", "detach_")},
+       for name in ("alias", "clone", "contiguous", "detach", "lift_fresh_copy", "detach_", "positive", "resolve_conj",
+                    "resolve_neg")},
     **dict.fromkeys(("aten._to_copy.default", "aten.to.dtype", "aten.to.dtype_layout", "aten.to.device"), cast),
     "aten.type_as.default": cast_like, "aten.to.other": cast_like,
     "aten.view.default": _view, "aten.reshape.default": _view, "aten._unsafe_view.default": _view,
+    **{f"aten.{name}.default": _as_told
+       for name in ("view_as", "reshape_as", "ravel", "atleast_1d", "atleast_2d", "atleast_3d")},
     "aten.flatten.using_ints": _flatten, "aten.unflatten.int": _unflatten, "aten.unsqueeze.default": _unsqueeze,
     "aten.squeeze.default": _squeeze, "aten.squeeze.dim": _squeeze, "aten.squeeze.dims": _squeeze,
     "aten.expand.default": _expand, "aten.broadcast_to.default": _expand, "aten.expand_as.default": _expand_as,
     "aten.broadcast_tensors.default": _broadcast,
     **dict.fromkeys(("getitem", "operator.getitem", "_operator.getitem", "builtins.getitem"), _item),
     "aten.permute.default": lambda b, a: a.tensor("self").shaped(a.tensor("self").shape[d] for d in a.dims("dims") or ()),
-    "aten.transpose.int": lambda b, a: swapped(a.tensor("self"), a.integer("dim0"), a.integer("dim1", 1)),
+    **dict.fromkeys(("aten.transpose.int", "aten.swapdims.default"),
+                    lambda b, a: swapped(a.tensor("self"), a.integer("dim0"), a.integer("dim1", 1))),
+    "aten.swapaxes.default": lambda b, a: swapped(a.tensor("self"), a.integer("axis0"), a.integer("axis1")),
     "aten.t.default": lambda b, a: a.tensor("self").shaped(a.tensor("self").shape[::-1]),
     "aten.numpy_T.default": lambda b, a: a.tensor("self").shaped(a.tensor("self").shape[::-1]),
     "aten.mT.default": lambda b, a: swapped(a.tensor("self"), -2, -1),
@@ -427,7 +445,7 @@ VIEWS: dict[str, Rule] = {
        for m, w in (("reflection", "reflect"), ("replication", "replicate"))},
     "aten.cat.default": _cat, "aten.concat.default": _cat, "aten.stack.default": _stack,
     "aten.tril.default": _triangle("le"), "aten.triu.default": _triangle("ge"),
-    "aten.diag.default": _diagonal_matrix, "aten.diag_embed.default": _diagonal_matrix,
+    "aten.one_hot.default": _one_hot, "aten.diag.default": _diagonal_matrix, "aten.diag_embed.default": _diagonal_matrix,
     "aten.arange.default": _arange, "aten.arange.start": _arange, "aten.arange.start_step": _arange,
     "aten.linspace.default": _linspace, "aten.eye.default": _eye, "aten.eye.m": _eye,
     "aten.embedding.default": lambda b, a: rows_at(b, a.tensor("weight"), 0, a.tensor("indices")),
