@@ -6,7 +6,7 @@ whether it is empty. Scalars that outlive a pass are private (written before the
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as of
 from functools import lru_cache
@@ -17,6 +17,7 @@ from tree_sitter import Node
 from kernelwright.nests.calls import impure
 from kernelwright.nests.heads import after, types, unconditional
 from kernelwright.nests.loops import ANYWHERE, Access, Linear, Loop, Nest, jumps
+from kernelwright.nests.searches import GOES_ON
 from kernelwright.nests.syntax import (
     JUMPS,
     LOOPS,
@@ -193,6 +194,19 @@ def carried(one: Access, two: Access, loop: Loop, order: str = "!=", more: str =
 @lru_cache(maxsize=50_000)
 def _empty(names: tuple[str, ...], asked: tuple[str, ...]) -> bool:
     return bool(islpy.Set(f"{{ [{', '.join(names)}] : {' and '.join(asked)} }}").is_empty())
+
+
+def beyond(nest: Nest, sizes: Mapping[str, int]) -> str:
+    """What a search that goes on behind its hit reads outside of its array; empty: nothing."""
+    for one in nest.accesses:
+        size = sizes.get(one.array, nest.extents.get(one.array, (None,))[0])
+        if not any(o.head is not None and o.head.variable.startswith(GOES_ON) for o in one.loops):
+            continue
+        names = ", ".join(o.variable for o in one.loops)
+        asked = " and ".join([*bounds(one.loops), *one.guards, f"({one.place} < 0 or {one.place} >= {size})"])
+        if one.place is None or size is None or not islpy.Set(f"{{ [{names}] : {asked} }}").is_empty():
+            return text(one.node)
+    return ""
 
 
 def _renamed(access: Access, outer: Sequence[Loop], end: str) -> list[str]:

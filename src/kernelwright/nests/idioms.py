@@ -195,7 +195,7 @@ def _calls(root: Node, template: Node, owned: Node, names: list[str]) -> Iterato
             continue
         kinds = Kinds(root, function)
         for call in walk(field(function, "body"), "call_expression"):
-            if called(call) != own:
+            if called(call) != own or len(field(call, "arguments").named_children) != len(parameters(owned)):
                 continue
             given = _deduced(call, owned, names, kinds)
             if given is None:
@@ -239,7 +239,7 @@ def _members(root: Node) -> Iterator[list[Edit]]:
             continue
         kept = [text(c) for c in body.named_children if c.type == "field_declaration"]
         made = [c for c in body.named_children if c.type == "function_definition" and c.child_by_field_name("body")]
-        if one.type == "struct_specifier" and len(kept) == len(body.named_children):
+        if (one.type == "struct_specifier" and len(kept) == len(body.named_children)) or _odd(one, body, made):
             continue
         name, written = text(field(one, "name")), dict[str, str]()
         for function in made:
@@ -248,6 +248,24 @@ def _members(root: Node) -> Iterator[list[Edit]]:
                 [known]
             )
         yield [over(one, f"struct {name} {{ {' '.join(kept)} }};\n" + "\n".join(written.values()))]
+
+
+def _odd(one: Node, body: Node, members: list[Node]) -> bool:
+    """Whether a class has what this does not say: bases, destructors, conversions, static members, overloads by type."""
+    known = ("field_declaration", "function_definition", "access_specifier", "comment")
+    others = any(
+        c.type not in known or "static" in text(c).split("=")[0].split("(")[0].split() for c in body.named_children
+    )
+    odd = any(walk(one, "base_class_clause", "destructor_name", "operator_cast", "virtual", "delete_method_clause"))
+    seen = dict[tuple[str, int], str]()
+    for function in members:
+        listed = field(next(walk(function, "function_declarator")), "parameters")
+        key = _own_name(function), len(listed.named_children)
+        if seen.setdefault(key, text(listed)) != text(listed) or (
+            key[0] == text(field(one, "name")) and key[0] in text(listed)
+        ):
+            return True
+    return others or odd
 
 
 def _member(name: str, body: Node, function: Node) -> tuple[str, str]:

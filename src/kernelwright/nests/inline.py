@@ -13,7 +13,7 @@ from tree_sitter import Node
 from kernelwright.nests.aliases import bound, by_reference
 from kernelwright.nests.heads import after, leaves
 from kernelwright.nests.idioms import uncast
-from kernelwright.nests.kinds import NUMBERS, Kinds, declared_kind, led, returned
+from kernelwright.nests.kinds import Kinds, declared_kind, led, returned
 from kernelwright.nests.syntax import (
     LOOPS,
     TYPED,
@@ -21,18 +21,21 @@ from kernelwright.nests.syntax import (
     ahead,
     assigned,
     bare,
+    base_of,
     behind,
     declarators,
     declared,
     declared_name,
     edited,
     field,
+    function_name,
     functions,
     identifiers,
     mentions,
     over,
     parameters,
     parse,
+    renamed,
     statements,
     text,
     type_of,
@@ -65,6 +68,8 @@ class _Caller:
         self.function = self.known[name]
         self.kinds = Kinds(root, self.function)
         self.root = root
+        named = [function_name(one) for one in walk(root, "function_definition")]
+        self.overloaded = {one for one in named if named.count(one) > 1}
 
     def steps(self) -> Iterator[list[Edit]]:
         """All that can be done next; the shortest calls first."""
@@ -102,7 +107,7 @@ class _Caller:
     def _matters(self, called: str, above: frozenset[str]) -> bool:
         """Whether a function has loops, gives nothing, a pointer or a structure, changes what it is given, or calls such."""
         function = self.known.get(called)
-        if function is None or called in above:
+        if function is None or called in above or called in self.overloaded:
             return False
         taken = [*_parameters(function)]
         shown = any(declared_kind(p, field(p, "declarator")).rstrip("*") in self.kinds.members for p in taken)
@@ -163,7 +168,12 @@ class _Caller:
         if len(only) != 1 or only[0].type != "return_statement" or not only[0].named_children:
             return None
         value, own = only[0].named_children[0], dict[str, str]()
-        stored = assigned(value)
+        stored, given_names = (
+            assigned(value),
+            [i for g in field(call, "arguments").named_children for i in identifiers(g)],
+        )
+        if any(writes(value)) and (len(set(given_names)) < len(given_names) or stored & set(given_names)):
+            return None
         if value.type == "initializer_list" or any(walk(value, "lambda_expression")):
             return None
         for parameter, given in zip(_parameters(callee), field(call, "arguments").named_children, strict=True):
@@ -172,10 +182,10 @@ class _Caller:
             if said is None or (name in stored and not by_reference(parameter)):
                 return None
             own[name] = said
-        made = _renamed(value, own)
+        made = renamed(value, own)
         kind = "" if _gives_place(callee) else returned(callee)
         other = callee.type == "lambda_expression" or Kinds(self.root, callee).of(value) != kind
-        return f"(({kind})({made}))" if kind in NUMBERS and other else f"({made})"
+        return f"(({kind})({made}))" if self._converts(kind) and other else f"({made})"
 
     def _given(self, parameter: Node, given: Node, times: int) -> str | None:
         """An argument in the midst of an expression; None: it must be evaluated once, or in its place."""
@@ -186,7 +196,11 @@ class _Caller:
         if kind in self.kinds.members and bare(given).type not in _PLACES:
             return None
         said = text(given) if given.type in ("identifier", "number_literal") else f"({text(given)})"
-        return f"({kind})({text(given)})" if kind in NUMBERS and other != kind else said
+        return f"({kind})({text(given)})" if self._converts(kind) and other != kind else said
+
+    def _converts(self, kind: str) -> bool:
+        """Whether what is given changes where it becomes this type: a number of another kind."""
+        return "*" not in kind and kind not in self.kinds.members and kind not in ("", "auto", "void")
 
     def _in_place(self, call: Node, statement: Node, callee: Node) -> str | None:
         body, made = field(callee, "body"), list[str]()
@@ -195,7 +209,9 @@ class _Caller:
         for parameter, given in zip(_parameters(callee), arguments, strict=True):
             name = text(declared_name(field(parameter, "declarator")))
             once = sum(mentions(a, text(given)) for a in arguments) < 2
-            stays = _plain(given) and once and name not in assigned(body) and not identifiers(given) & assigned(body)
+            kind = declared_kind(parameter, field(parameter, "declarator"))
+            same = not self._converts(kind) or self.kinds.of(given) == kind
+            stays = same and _plain(given) and once and not (identifiers(given) | {name}) & assigned(body)
             if given.type == "identifier" and (by_reference(parameter) or type_of(parameter) == "auto"):
                 own[name] = text(given)
             elif by_reference(parameter) and bare(given).type in (*_PLACES, "pointer_expression"):
@@ -206,7 +222,7 @@ class _Caller:
             else:
                 own[name] = f"{name}{self.suffix}"
                 made.append(_local(parameter, own[name], text(given)))
-        inside = self._flowing(_renamed(body, own), _taker(call, statement))
+        inside = self._flowing(renamed(body, own), _taker(call, statement), self._cut(callee, body))
         if inside is None:
             return None
         whole = f"{{ {' '.join(made)} {inside} }}"
@@ -216,14 +232,21 @@ class _Caller:
             whole = f"{kind} {text(declared_name(one))}; {whole}"
         return whole
 
-    def _flowing(self, body: str, taker: str) -> str | None:
+    def _cut(self, callee: Node, body: Node) -> str:
+        """A cast to what a function returns, where its values are of another type."""
+        kinds = self.kinds if callee.type == "lambda_expression" else Kinds(self.root, callee)
+        kind = "" if _gives_place(callee) else returned(callee)
+        values = [one.named_children[0] for one in _returns(body) if one.named_children]
+        return f"({kind})" if self._converts(kind) and any(kinds.of(v) != kind for v in values) else ""
+
+    def _flowing(self, body: str, taker: str, cast: str) -> str | None:
         """A body whose value goes where `taker` says, wherever it returns; None: it cannot be put so."""
         function = next(walk(parse(f"void f() {body}"), "compound_statement"))
         if taker == "return":
-            return body
+            return None if cast else body
         done = f"done{self.suffix}"
         try:
-            flown = _flow(statements(function), taker, done, looped=False)
+            flown = _flow(statements(function), f"{taker} {cast}", done, looped=False)
         except ValueError:
             return None
         return (
@@ -247,7 +270,13 @@ def _flow(body: list[Node], taker: str, done: str, *, looped: bool) -> str:
             continue
         if one.type == "return_statement":
             value = text(one.named_children[0]) if one.named_children else ""
-            gives = f"{taker} {value};" if value else ""
+            gives = (
+                f"{taker} ({value});"
+                if value and taker.endswith(")") and value[0] != "{"
+                else f"{taker} {value};"
+                if value
+                else ""
+            )
             return " ".join([*out, gives, f"{done} = 1;", "break;" if looped else ""])
         if one.type == "if_statement":
             other = one.child_by_field_name("alternative")
@@ -302,7 +331,20 @@ def _sees(callee: Node) -> bool:
     copied = {name.strip() for name in captured.split(",") if name.strip() and "&" not in name}
     inside = field(callee, "body")
     held = identifiers(inside) if "=" in copied else copied
-    return not any(variable_of(p) in held for node in after(callee) for p, _, _ in writes(node))
+    whole = held & _holders(callee)
+    changes = [p for node in after(callee) for p, _, _ in writes(node)]
+    return not any(variable_of(p) in held or text(base_of(p)) in whole for p in changes)
+
+
+def _holders(node: Node) -> set[str]:
+    """Arrays, vectors and structures around a node: a copy of one is not the same memory."""
+    while node.parent is not None and node.type != "function_definition":
+        node = node.parent
+    return {
+        text(n)
+        for d, o, n in declared(node)
+        if "*" not in text(o).split("=")[0] and ("[" in text(o) or "::" in type_of(d))
+    }
 
 
 def _parameters(callee: Node) -> list[Node]:
@@ -325,13 +367,6 @@ def _plain(given: Node) -> bool:
     """A name, or the address of one."""
     pointed = given.type == "pointer_expression" and bare(field(given, "argument")).type == "identifier"
     return given.type == "identifier" or pointed
-
-
-def _renamed(node: Node, own: dict[str, str]) -> str:
-    names = (i for i in walk(node, "identifier") if text(i) in own)
-    return edited(
-        text(node), [(i.start_byte - node.start_byte, i.end_byte - node.start_byte, own[text(i)]) for i in names]
-    )
 
 
 def _variable(declaration: Node, one: Node) -> str:

@@ -138,7 +138,7 @@ class Kinds:
 
     def _common(self, kinds: list[str]) -> str:
         if any(kind not in NUMBERS for kind in kinds):
-            return kinds[0] if len(set(kinds)) == 1 else ""
+            return kinds[0] if len(set(kinds)) == 1 and kinds[0] in self.members else ""
         return max([*kinds, "int"] if len(kinds) > 1 else kinds, key=NUMBERS.index)
 
     def _conditional_expression(self, node: Node) -> str:

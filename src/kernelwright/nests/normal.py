@@ -25,7 +25,7 @@ from kernelwright.nests.heads import (
 from kernelwright.nests.idioms import plain, uncast
 from kernelwright.nests.inline import inlined
 from kernelwright.nests.promote import promoted, running
-from kernelwright.nests.searches import compacted, compared, placed, told
+from kernelwright.nests.searches import compacted, compared, first_found, placed, searched, told
 from kernelwright.nests.structures import taken_apart
 from kernelwright.nests.syntax import (
     JUMPS,
@@ -82,6 +82,8 @@ def normal(code: str, name: str) -> str:
                     _unbroken,
                     _split,
                     done_once,
+                    searched,
+                    first_found,
                     _condition_steps,
                     _counted,
                     walked,

@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import islpy
 
-from kernelwright.nests.cpp import cpp_source
+from kernelwright.nests.cpp import cpp_source, elements, named
 from kernelwright.nests.cuda import cuda_source
-from kernelwright.nests.dependence import Verdict, verdicts
+from kernelwright.nests.dependence import Verdict, beyond, verdicts
 from kernelwright.nests.device import CannotError
 from kernelwright.nests.loops import Loop, Nest
 from kernelwright.nests.macros import preprocessed
@@ -143,6 +143,11 @@ def _made(origin: str, said: str, kind: str, used: frozenset[str]) -> str:
     if not shared(nest, known, 1):
         raise CannotError("no loop can be shared out")
     spec, mark = SerialSpec.model_validate_json(said), f"// techniques: {', '.join(sorted(used))}\n"
+    far = beyond(nest, {n: elements(a, spec) for a in spec.arguments if a.pointer for n in [named(nest, spec)[a.name]]})
+    if far:
+        raise CannotError(
+            f"the serial code leaves a loop before it reads {far} to its end, which may lie outside of the array"
+        )
     try:
         if kind == "cpu":
             return mark + cpp_source(head, nest, known, spec, used)

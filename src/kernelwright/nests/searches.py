@@ -5,10 +5,12 @@ moves now and then is an index; and a number that never changes stands for itsel
 """
 
 import re
+from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernelwright.nests.heads import head_of, types, unconditional
+from kernelwright.nests.calls import PURE
+from kernelwright.nests.heads import Head, bound_of, counted_head, head_of, step_of, types, unconditional
 from kernelwright.nests.syntax import (
     JUMPS,
     LOOPS,
@@ -18,6 +20,7 @@ from kernelwright.nests.syntax import (
     bare,
     base_of,
     behind,
+    called,
     declarators,
     declared,
     declared_names,
@@ -25,13 +28,17 @@ from kernelwright.nests.syntax import (
     identifiers,
     mentions,
     over,
+    renamed,
     statements,
     text,
     type_of,
     walk,
     writes,
 )
+from kernelwright.nests.values import indices
 
+GOES_ON = "pass_of"
+"""How the variable of a loop begins that once ended at the first hit."""
 _BUSY = ("call_expression", "update_expression", "assignment_expression", "lambda_expression")
 _SUM = ("identifier", "number_literal", "binary_expression", "parenthesized_expression")
 
@@ -126,7 +133,9 @@ def compacted(function: Node) -> list[Edit] | None:
             continue
         number = next(text(p) for p, _, _ in writes(steps[0]))
         kept = {text(base_of(p)) for p, _, _ in writes(field(last, "consequence"))}
-        quiet = not any(walk(condition, *_BUSY)) and not identifiers(condition) & kept
+        quiet = not any(walk(condition, *_BUSY)) and not _led_to(function, identifiers(condition)) & _led_to(
+            function, kept
+        )
         alone = sum(text(p) == number for p, _, _ in writes(loop)) == 1
         if quiet and alone and not any(walk(loop, *JUMPS, "continue_statement")):
             step = f" {number} += {text(condition)} ? 1 : 0;"
@@ -138,6 +147,17 @@ def compacted(function: Node) -> list[Edit] | None:
                 behind(last, step + ("" if block else " }")),
             ]
     return None
+
+
+def _led_to(function: Node, names: set[str]) -> set[str]:
+    """These names, and those that their first or later values speak of: a pointer's array."""
+    given = [(text(n), o.child_by_field_name("value")) for _, o, n in declared(function)]
+    given += [(text(p), value) for p, operator, value in writes(function) if operator == "="]
+    found, more = set[str](), set(names)
+    while more - found:
+        found |= more
+        more = {i for name, value in given if name in found and value is not None for i in identifiers(value)}
+    return found
 
 
 def _last(loop: Node) -> Node | None:
@@ -174,7 +194,7 @@ def compared(function: Node) -> list[Edit] | None:
             sum(text(i) == at for i in walk(loop, "identifier"))
             == sum(text(i) == at for i in walk(best, "identifier")) + 1
         )
-        if not same or stored & identifiers(asked) or not kind or not once:
+        if not same or _led_to(function, stored) & _led_to(function, identifiers(asked)) or not kind or not once:
             continue
         own, new = f"best_{loop.start_byte}", f"new_{loop.start_byte}"
         kind = kind.replace("const ", "")
@@ -182,3 +202,97 @@ def compared(function: Node) -> list[Edit] | None:
         kept = f"{{ const {kind} {new} = {text(value)}; if ({sorted_}) {{ {own} = {new}; {text(done[0])} }} }}"
         return [ahead(loop, f"{{ {kind} {own} = {text(best)}; "), over(last, kept), behind(loop, " }")]
     return None
+
+
+def searched(function: Node) -> list[Edit] | None:
+    """`while (i < n && c) i++;` is a loop that breaks where `c` does not hold."""
+    for loop in _outermost(function, "while_statement"):
+        asked, done = bare(field(loop, "condition")), list(unconditional(field(loop, "body")))
+        rest = list[str]()
+        while asked.type == "binary_expression" and text(field(asked, "operator")) == "&&":
+            rest.insert(0, text(field(asked, "right")))
+            asked = bare(field(asked, "left"))
+        step = done[0].named_children[0] if len(done) == 1 and done[0].type == "expression_statement" else None
+        variable = next((text(p) for p, _, _ in writes(step)), "") if step is not None else ""
+        if step is not None and rest and step_of(step, variable) and bound_of(asked, variable):
+            return [over(loop, f"for (; {text(asked)}; {text(step)}) if (!({' && '.join(rest)})) break;")]
+    return None
+
+
+def _outermost(function: Node, *kinds: str) -> list[Node]:
+    return [one for one in walk(function, *kinds) if one.parent is not None and not any(_loops_around(one))]
+
+
+def _loops_around(node: Node) -> Iterator[Node]:
+    while node.parent is not None:
+        node = node.parent
+        if node.type in LOOPS:
+            yield node
+
+
+def first_found(function: Node) -> list[Edit] | None:
+    """A loop that breaks at the first hit is the least of all passes that hit, and then what that pass does."""
+    for loop in _outermost(function, "for_statement"):
+        body = list(unconditional(field(loop, "body")))
+        last = body[-1] if body else loop
+        head, outside = _head(loop)
+        ways = list(unconditional(field(last, "consequence"))) if last.type == "if_statement" else []
+        if (
+            head is None
+            or not ways
+            or ways[-1].type != "break_statement"
+            or last.child_by_field_name("alternative") is not None
+        ):
+            continue
+        made = [*body[:-1], field(last, "condition")]
+        quiet = all(s.type == "declaration" for s in body[:-1]) and not any(_acts(one) for one in made)
+        if (
+            not quiet
+            or sum(1 for _ in walk(loop, *JUMPS, "continue_statement")) != 1
+            or head.variable in assigned(field(loop, "body"))
+        ):
+            continue
+        return [over(loop, _least(head, outside, body[:-1], last, ways[:-1], f"_{loop.start_byte}"))]
+    return None
+
+
+def _head(loop: Node) -> tuple[Head | None, bool]:
+    """How a loop counts, and whether its variable lives on."""
+    condition, update = loop.child_by_field_name("condition"), loop.child_by_field_name("update")
+    if loop.child_by_field_name("initializer") is not None or condition is None or update is None:
+        return head_of(loop), False
+    variable = next((text(p) for p, _, _ in writes(update)), "")
+    return counted_head(loop, variable, variable, condition, update), True
+
+
+def _acts(node: Node) -> bool:
+    """Whether an expression does more than compute from elements at places that are known."""
+    calls = any(called(c) not in PURE for c in walk(node, "call_expression"))
+    deep = any(
+        any(walk(i, "subscript_expression", "pointer_expression"))
+        for s in walk(node, "subscript_expression")
+        for i in indices(s)
+    )
+    return (
+        calls
+        or deep
+        or any(walk(node, "update_expression", "assignment_expression", "lambda_expression", "pointer_expression"))
+    )
+
+
+def _least(head: Head, outside: bool, first: list[Node], last: Node, done: list[Node], key: str) -> str:
+    own, hit, many = f"{GOES_ON}{key}", f"hit{key}", f"passes{key}"
+    names = {text(n): f"{text(n)}{key}" for one in first for _, _, n in declared(one)}
+
+    def said(nodes: list[Node], place: str, more: dict[str, str]) -> str:
+        return " ".join(renamed(one, {**more, head.variable: place}) for one in nodes)
+
+    here, there = (f"(({head.low}) + {k} * {head.step})" for k in (own, hit))
+    there = head.variable if outside else there
+    asked = renamed(field(last, "condition"), {head.variable: here})
+    return (
+        f"{{ const long {many} = {head.passes}; long {hit} = {many}; for (long {own} = 0; {own} < {many}; ++{own}) "
+        f"{{ {said(first, here, {})} if {asked} {{ if ({own} < {hit}) {hit} = {own}; }} }} "
+        + (f"{head.variable} += {hit} * {head.step}; " if outside else "")
+        + f"if ({hit} < {many}) {{ {said(first, there, names)} {said(done, there, names)} }} }}"
+    )

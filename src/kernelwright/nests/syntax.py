@@ -3,7 +3,7 @@
 tree-sitter parses; nobody else here speaks of its node types by the dozen. All code is ASCII, so that bytes are characters.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -79,6 +79,14 @@ def bare(node: Node) -> Node:
 def bare_expression(said: str) -> Node:
     """The tree of an expression."""
     return bare(field(next(walk(parse(f"void f() {{ x = ({said}); }}"), "assignment_expression")), "right"))
+
+
+def renamed(node: Node, own: Mapping[str, str]) -> str:
+    """A node's text with other words for some identifiers."""
+    names = (i for i in walk(node, "identifier") if text(i) in own)
+    return edited(
+        text(node), [(i.start_byte - node.start_byte, i.end_byte - node.start_byte, own[text(i)]) for i in names]
+    )
 
 
 def functions(root: Node) -> dict[str, Node]:

@@ -90,8 +90,7 @@ def test_for_a_gpu_one_nest_is_a_plain_launch_and_a_sum_a_cooperative_one():
             "of a loop that does not count, nobody can say how often",
         ),
         (
-            "static int at(const float *x) { for (int i = 0; i < 9; i++) if (x[i] > 0) return i; return 9; } "
-            + f"{HEAD}{{ out[0] = at(x); }}",
+            f"{HEAD}{{ for (int i = 0; i < n; i++) {{ out[i] = x[i]; if (x[i] > 0) break; }} }}",
             "cpu",
             "something leaves it before its end",
         ),
