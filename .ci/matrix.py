@@ -1,11 +1,13 @@
 """The long matrix of tests: runs the files whose part is due, what passed longest ago first, and records each that passes.
 
     python .ci/matrix.py due                            names the files that are due, in that order
-    python .ci/matrix.py run [--seconds N] [FILE ...]   runs those, or the named ones, until the time is over
+    python .ci/matrix.py run [--seconds N] [--longest N] [FILE ...]
+                                                        runs those, or the named ones, until the time is over
 
 A file is due where code, tests or tasks have changed since it passed. It is recorded in `tests/matrix.json` at once, so that
-the next run goes on where this one was cut. A file that was begun is finished: give N the time that is there less the longest
-file's. The tree must be committed: a record names the commit.
+the next run goes on where this one was cut. A file that was begun is finished, so that one which is known to take more than
+`--longest` seconds is only ever begun as the first: it comes to that as what is older passes. The tree must be committed: a
+record names the commit.
 """
 
 import argparse
@@ -46,6 +48,7 @@ def main(arguments: list[str]) -> int:
     verbs.add_parser("due")
     running = verbs.add_parser("run")
     running.add_argument("--seconds", type=float, default=float("inf"))
+    running.add_argument("--longest", type=float, default=float("inf"))
     running.add_argument("files", nargs="*")
     asked = parser.parse_args(arguments)
     if asked.verb == "due":
@@ -53,20 +56,21 @@ def main(arguments: list[str]) -> int:
         return 0
     if asked.seconds <= 0:
         parser.error(f"--seconds {asked.seconds:.0f}: the matrix needs time")
-    return run(asked.files, asked.seconds)
+    return run(asked.files, asked.seconds, asked.longest)
 
 
-def run(files: list[str], seconds: float) -> int:
+def run(files: list[str], seconds: float, longest: float = float("inf")) -> int:
     """Run what is due or named, as long as there is time; 1 where one failed or the tree is not committed."""
     if git("status", "--porcelain", "--untracked-files=no", "--", ".", f":!{RECORD.relative_to(ROOT)}"):
         sys.stderr.write("not run: a record names a commit, so that the tree must be committed\n")
         return 1
     known, end = recorded(), time.monotonic() + seconds
-    wanted = files or due(known)
+    wanted, left = files or due(known), []
     begun = failed = 0
     for name in wanted:
-        if time.monotonic() >= end:
-            break
+        if time.monotonic() >= end or (begun and known.get(name, {}).get("seconds", 0) > longest):
+            left.append(name)
+            continue
         begun += 1
         sys.stdout.write(f"{begun} of {len(wanted)}: {name}: ")
         sys.stdout.flush()
@@ -79,7 +83,7 @@ def run(files: list[str], seconds: float) -> int:
     sys.stdout.write(
         f"of the long matrix {begun - failed} of {len(wanted)} files that are due passed, {failed} failed\n"
     )
-    sys.stdout.writelines(f"due, and left for the next run: {name}\n" for name in wanted[begun:])
+    sys.stdout.writelines(f"due, and left for the next run: {name}\n" for name in left)
     return int(failed > 0)
 
 

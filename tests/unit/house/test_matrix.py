@@ -85,7 +85,7 @@ def test_a_file_that_passed_is_recorded_at_once_and_one_that_failed_is_due_again
 
 
 def test_what_time_does_not_allow_is_named_and_no_failure(matrix, tree, monkeypatch, capsys):
-    clock = iter([0.0, 0.0, 700.0])
+    clock = iter([0.0, 0.0, 700.0, 700.0])
     monkeypatch.setattr(matrix, "time", type("Clock", (), {"monotonic": lambda: next(clock)}))
     monkeypatch.setattr(matrix, "passed", lambda name: 700.0)
     assert matrix.main(["run", "--seconds", "600"]) == 0
@@ -93,6 +93,18 @@ def test_what_time_does_not_allow_is_named_and_no_failure(matrix, tree, monkeypa
     assert "1 of 3 files that are due passed" in said
     assert said.count("left for the next run") == 2
     assert list(recorded(tree)) == [CLOCK]
+
+
+def test_a_file_that_takes_long_is_begun_as_the_first_or_not_at_all(matrix, tree, monkeypatch, capsys):
+    monkeypatch.setattr(matrix, "passed", lambda name: 9.0)
+    dates = {KILLS: "2026-03-03", CARDS: "2026-02-02", CLOCK: "2026-01-01"}
+    record(tree, **dates)
+    fill(tree / "src" / "a.py", "x = 2\n")
+    commit(tree)
+    assert matrix.main(["run", "--longest", "5"]) == 0
+    said = capsys.readouterr().out
+    assert f"1 of 3: {CLOCK}: passed" in said
+    assert [f"left for the next run: {name}" in said for name in (CARDS, KILLS)] == [True, True]
 
 
 @pytest.mark.parametrize("seconds", ["0", "-120"])
