@@ -115,6 +115,10 @@ def _mark(tensor: torch.Tensor) -> tuple[int, int, torch.Size]:
 
 def _sum_of_bits(tensor: torch.Tensor) -> int:
     words = _words(tensor)
+    # Eight bytes at a time where they are whole: torch converts shorter words one by one, which takes ten times as long.
+    step = 8 // words.element_size()
+    if step and len(words) % step == 0 and words.storage_offset() % step == 0:
+        words = words.view(torch.int64)
     return sum(int(piece.sum(dtype=torch.int64)) for piece in words.split(PIECE)) if len(words) else 0
 
 
