@@ -13,7 +13,7 @@ from tree_sitter import Node
 from kernelwright.nests.aliases import bound, by_reference
 from kernelwright.nests.heads import after, leaves
 from kernelwright.nests.idioms import uncast
-from kernelwright.nests.kinds import Kinds, declared_kind, led, returned
+from kernelwright.nests.kinds import NUMBERS, Kinds, declared_kind, led, returned
 from kernelwright.nests.syntax import (
     LOOPS,
     TYPED,
@@ -185,7 +185,7 @@ class _Caller:
         made = renamed(value, own)
         kind = "" if _gives_place(callee) else returned(callee)
         other = callee.type == "lambda_expression" or Kinds(self.root, callee).of(value) != kind
-        return f"(({kind})({made}))" if self._converts(kind) and other else f"({made})"
+        return f"({_as(kind, made)})" if self._converts(kind) and other else f"({made})"
 
     def _given(self, parameter: Node, given: Node, times: int) -> str | None:
         """An argument in the midst of an expression; None: it must be evaluated once, or in its place."""
@@ -196,7 +196,7 @@ class _Caller:
         if kind in self.kinds.members and bare(given).type not in _PLACES:
             return None
         said = text(given) if given.type in ("identifier", "number_literal") else f"({text(given)})"
-        return f"({kind})({text(given)})" if self._converts(kind) and other != kind else said
+        return _as(kind, text(given)) if self._converts(kind) and other != kind else said
 
     def _converts(self, kind: str) -> bool:
         """Whether what is given changes where it becomes this type: a number of another kind."""
@@ -237,7 +237,11 @@ class _Caller:
         kinds = self.kinds if callee.type == "lambda_expression" else Kinds(self.root, callee)
         kind = "" if _gives_place(callee) else returned(callee)
         values = [one.named_children[0] for one in _returns(body) if one.named_children]
-        return f"({kind})" if self._converts(kind) and any(kinds.of(v) != kind for v in values) else ""
+        return (
+            _as(kind, "").removesuffix("()")
+            if self._converts(kind) and any(kinds.of(v) != kind for v in values)
+            else ""
+        )
 
     def _flowing(self, body: str, taker: str, cast: str) -> str | None:
         """A body whose value goes where `taker` says, wherever it returns; None: it cannot be put so."""
@@ -272,7 +276,7 @@ def _flow(body: list[Node], taker: str, done: str, *, looped: bool) -> str:
             value = text(one.named_children[0]) if one.named_children else ""
             gives = (
                 f"{taker} ({value});"
-                if value and taker.endswith(")") and value[0] != "{"
+                if value and taker.endswith((")", ">")) and value[0] != "{"
                 else f"{taker} {value};"
                 if value
                 else ""
@@ -353,6 +357,12 @@ def _parameters(callee: Node) -> list[Node]:
     declarator = callee.child_by_field_name("declarator")
     listed = field(declarator, "parameters").named_children if declarator is not None else []
     return [p for p in listed if p.type in TYPED and p.child_by_field_name("declarator")]
+
+
+def _as(kind: str, said: str) -> str:
+    """A conversion: a type with a name of its own, in parentheses, would be read as what is called."""
+    plain = kind.split()[0] in (*NUMBERS, "unsigned", "signed")
+    return f"({kind})({said})" if plain and kind != "size_t" else f"static_cast<{kind}>({said})"
 
 
 def _gives_place(callee: Node) -> bool:
