@@ -182,7 +182,9 @@ def _write_kernel(
     # At the end, since what stands before our part of the file is the kernel as it was judged.
     untimed = f"\n# For {task.target.name}: {BRIEF[answer]}.\n" if answer in BRIEF else ""
     try:
-        text = suppliers.wrap(task.main, at_axes(candidate, task.main), suppliers.other_sizes(task.main, best))
+        # Under the task's own name, which the kernel's function has.
+        main = task.main.model_copy(update={"source": task.main.source.model_copy(update={"name": task.name})})
+        text = suppliers.wrap(main, at_axes(candidate, main), suppliers.other_sizes(main, best))
         return write_whole(store.folder / KERNEL, text + untimed, follow=False), None
     except ProposeError as error:
         file = write_whole(store.folder / f"kernel{candidate.suffix}", chosen(candidate), follow=False)
