@@ -182,6 +182,8 @@ def _call_of(name: str, what: Callable[..., Any], inputs: object, kwargs: Mappin
     try:
         call = Call(what, args, {**named, **kwargs})
     except TypeError as error:
+        if not args and not named and not kwargs:
+            raise TaskError(f"{name} needs example inputs ({error}): inputs=(torch.randn(64, 512),)") from error
         raise TaskError(f"{name} cannot be called so: {error}. {WRAP}") from error
     tensors = [id(value) for value in call.values if isinstance(value, torch.Tensor)]
     if not tensors:
@@ -192,6 +194,16 @@ def _call_of(name: str, what: Callable[..., Any], inputs: object, kwargs: Mappin
             "or wrap the module in a function with fewer inputs: lambda x: attention(x, x, x)"
         )
     return call
+
+
+def _own_fault(call: Call) -> str:
+    """What the module itself raises on these inputs, without an export; nothing where it takes them."""
+    try:
+        with torch.no_grad():
+            call(call.values)
+    except FAULTS as error:
+        return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+    return ""
 
 
 def _export(module: nn.Module, call: Call, name: str) -> torch.export.ExportedProgram:
@@ -206,6 +218,8 @@ def _export(module: nn.Module, call: Call, name: str) -> torch.export.ExportedPr
                 f"torch.export cannot trace {name}: its control flow or a number in Python depends on values. {INSTEAD}"
             ) from error
         said = str(error).strip().partition("\n")[0]
+        if own := _own_fault(call):
+            raise TaskError(f"{name} itself raises on these inputs: {own}. Hand in inputs=(…) that it takes") from error
         raise TaskError(f"{name} cannot be exported ({type(error).__name__}: {said}). {_fix()}") from error
     shapes = (getattr(node.meta.get("val"), "shape", ()) for node in exported.graph.nodes)
     if any(isinstance(size, torch.SymInt) for shape in shapes for size in shape):

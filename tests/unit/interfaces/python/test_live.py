@@ -268,6 +268,8 @@ class Autocast(nn.Module):
             "cannot trace lambda: its control flow or a number in Python depends on values",
         ),
         (lambda x: x, (torch.randn(3), torch.randn(3)), "lambda cannot be called so: too many positional"),
+        (torch.nn.Linear(4, 4), (), "Linear needs example inputs .missing a required argument"),
+        (torch.nn.Linear(4, 4), (torch.randn(3, 5),), "Linear itself raises on these inputs: RuntimeError"),
         (lambda x: {"y": "none"}, (torch.randn(3),), "returns no tensor"),
         (torch.relu, (), "needs example inputs, at least one tensor"),
         (lambda x, y: x + y, (SAME, SAME), "is given one tensor twice"),
