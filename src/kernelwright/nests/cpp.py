@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping
 import islpy
 from tree_sitter import Node
 
-from kernelwright.nests.dependence import Extreme, Scan, Verdict, bounds, certain, element_type, only_updated
+from kernelwright.nests.dependence import Verdict, bounds, certain, element_type, only_updated
 from kernelwright.nests.loops import Loop, Nest
 from kernelwright.nests.plan import BUSY, Shared, reachable, shared
+from kernelwright.nests.reductions import Extreme, Scan
 from kernelwright.nests.syntax import (
     Edit,
     ahead,

@@ -15,10 +15,11 @@ from pathlib import Path
 from tree_sitter import Node
 
 from kernelwright.nests.cpp import covered, elements, function_text, named, size_of, updates
-from kernelwright.nests.dependence import Extreme, Scan, Verdict, element_type, only_updated
+from kernelwright.nests.dependence import Verdict, element_type, only_updated
 from kernelwright.nests.device import BLOCK, CannotError, for_device, refuse
 from kernelwright.nests.loops import Loop, Nest
 from kernelwright.nests.plan import Shared, shared, within
+from kernelwright.nests.reductions import Extreme, Scan
 from kernelwright.nests.structures import fields
 from kernelwright.nests.syntax import (
     Edit,
