@@ -111,6 +111,8 @@ def test_a_timed_output_is_wrong_in_no_replay():
         (timed(2.0), timed(2.0 * (1 - DRIFT) * 0.95), False),
         (timed(1.05), timed(1.01, verdict="inconclusive"), False),
         (timed(1.05), timed(0.9, verdict="slower"), False),
+        (timed(2.0), timed(2.0, verdict="disturbed"), False),
+        (timed(2.0, verdict="disturbed"), timed(2.0), True),
         (timed(0.5, verdict="slower"), timed(0.49, verdict="slower"), True),
         (timed(1.0, 0.97, 1.03, "inconclusive"), timed(1.03, 1.01, 1.05, "faster"), True),
         (timed(1.0, 0.97, 1.03, "inconclusive"), timed(2.0), False),
@@ -120,6 +122,15 @@ def test_speedups(then, now, holds):
     comparison = stand(then, now)
     assert finding(comparison, "speedup over eager").holds is holds
     assert comparison.holds is holds
+
+
+def test_a_least_effect_that_an_older_record_does_not_tell_is_no_forgery():
+    found = timed(2.0)
+    (versus,) = found.timing.versus
+    assert versus.speedup.least == 0.0
+    assert stand(found, timed(2.0)).holds
+    told = claiming(found, least=0.02)
+    assert stand(told, timed(2.0)).holds
 
 
 def test_on_another_device_the_verdict_counts_and_the_figure_does_not():
