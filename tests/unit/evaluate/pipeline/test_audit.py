@@ -28,6 +28,7 @@ from kernelwright.evaluate.session.trial import Trial
 from kernelwright.evaluate.verify.compare import Expected
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Measured
+from kernelwright.records.graph import OpGraph
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
 from kernelwright.testing.samples import sample_measured
@@ -244,6 +245,8 @@ def test_both_ends_of_a_tensor_change_among_others_and_where_it_has_one_turn_the
     assert 10 < sum(found) < 90
 
 
+GRAPH = OpGraph(inputs=(), parameters=(), nodes=(), outputs=())
+
 # --- instruments that only a GPU has ------------------------------------------------------------------------------
 
 
@@ -253,7 +256,7 @@ def test_what_tf32_moves_is_no_failure_of_a_probe_and_asked_only_where_it_matter
     truth = torch.randn(8, 200, dtype=torch.float64)
     expected = Expected(truth, 1.0, 1e-4, 4e-4)
     session = SimpleNamespace(
-        task=SimpleNamespace(numerics=SimpleNamespace(tf32=tf32)),
+        task=SimpleNamespace(numerics=SimpleNamespace(tf32=tf32), graph=GRAPH),
         cases=[Case("given", (), (expected,))], tensors=(), reduction=lambda output: 1,
         results=lambda variant, offsets: [truth * (1 + 1e-3 * (variant == ROUNDED))],
         forget_parameters=lambda: None, settle=lambda: None,
