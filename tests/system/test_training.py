@@ -209,6 +209,7 @@ def test_rewards_are_the_referee_s_and_move_the_policy(tmp_path, tuned, data, wa
     assert "extern" in (tmp_path / "run" / session.REPORT).read_text()
 
 
+@pytest.mark.matrix
 @pytest.mark.usefixtures("prompted")
 def test_several_updates_learn_from_the_same_rollouts(tmp_path, tuned, data, warm_referee):
     recipe = grpo(

@@ -110,6 +110,7 @@ def test_it_answers_like_the_checkpoint_in_our_own_process(served, task, monkeyp
     assert over_http.usd == 0.0
 
 
+@pytest.mark.matrix
 def test_a_language_model_writes_a_kernel_that_is_right(served, task, judge, warm_referee, tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     strategy = {"name": "best_of_n", "role": "frontend"}

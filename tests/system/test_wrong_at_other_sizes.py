@@ -76,6 +76,7 @@ def judged(warm_referee, tmp_path_factory):
         yield verified
 
 
+@pytest.mark.matrix
 def test_the_honest_twin_is_right_at_every_size_and_timed(judged):
     found = judged(HONEST)
     assert is_right(found), reason_of(found)

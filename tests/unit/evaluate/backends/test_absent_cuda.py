@@ -162,6 +162,7 @@ SLOW = TRITON.replace("SIZE=1024", "SIZE=4").replace(", 1024)", ", 4)")
 IMPATIENT = POLICY.model_copy(update={"run_limit_s": 1.0})
 
 
+@pytest.mark.matrix
 def test_a_slow_kernel_is_judged_at_a_smaller_size_and_is_no_failure(service):
     (found,) = at_its_own_shape(service, 1500, SLOW, policy=IMPATIENT)
     assert found.outcome == "verified", found
