@@ -115,7 +115,9 @@ def test_kernel_ends_as_it_says(service: EvaluationService, name: str) -> None:
     assert verdict.outcome == "measured" or any(each in verdict.reason for each in reason.split(" or "))
 
 
-@pytest.mark.parametrize("name", sampled([n for n in names(honest=False) if "measured" in expected(n)], quick))
+@pytest.mark.parametrize(
+    "name", sampled([n for n in names(honest=False) if "measured" in expected(n)], "outsider/stop_oneself".__eq__)
+)
 def test_measured_cheat_gains_nothing(service: EvaluationService, name: str) -> None:
     kernel = FOLDER / f"{name}.cpp"
     assert any(service.gain(kernel) <= NOISE for _ in range(AGAIN))
