@@ -10,6 +10,7 @@ What is known lies on disk, for one task, device and set of versions. What canno
 written is done without.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from kernelwright.records.policy import Effort, Policy
 from kernelwright.records.run import Device
 from kernelwright.records.task import Task
 
+_RAISED = re.compile(r"[\w.]+(?:Error|Exception|Interrupt)\b")
 COMPILE_LIMIT_S = 600.0
 """After which a reference that compiles is taken to hang."""
 GROSS, GROSSLY = 2.0**-6, 64
@@ -73,10 +75,16 @@ def _prepare(session: Session, variant: BaselineName) -> str:
                 session.reference.compute(windows, variant, COMPILE_LIMIT_S)
             session.prepared[variant] = prepared.missing or _wrong(session, variant)
         except ReferenceRaisedError as error:
-            session.prepared[variant] = f"it raised {str(error).strip().splitlines()[-1][:300]}"
+            session.prepared[variant] = f"it raised {_exception(str(error))[:300]}"
         except DeviceFullError as error:
             leave_out(session, variant, error)
     return session.prepared.get(variant, "")
+
+
+def _exception(log: str) -> str:
+    """The line of a traceback that names the exception: torch puts advice behind it."""
+    lines = log.strip().splitlines() or [""]
+    return next((line for line in reversed(lines) if _RAISED.match(line)), lines[-1])
 
 
 def _wrong(session: Session, variant: BaselineName) -> str:

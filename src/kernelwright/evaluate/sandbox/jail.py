@@ -189,6 +189,15 @@ def _settle(jail: Jail) -> None:
     os.environ.update(jail.environment)
     # Whatever the warm parent imported may have looked up its own folder for temporary files.
     tempfile.tempdir = home
+    _keep_headers_here()
+
+
+def _keep_headers_here() -> None:
+    """Inductor settles where its compiled headers lie as it is imported: in the parent's folder, where no child may write."""
+    if (codecache := sys.modules.get("torch._inductor.codecache")) is not None:
+        base = os.environ.get("TORCHINDUCTOR_CACHE_DIR") or codecache.default_cache_dir()
+        place = f"{base}/precompiled_headers"
+        vars(codecache).update(_HEADER_DIR=place, _HEADER_LOCK_DIR=f"{place}/locks")
 
 
 def _limit(jail: Jail) -> None:

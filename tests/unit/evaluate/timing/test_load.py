@@ -112,7 +112,8 @@ def test_a_watch_looks_after_every_turn(clock):
     ("cores", "seen", "stolen", "noisy"),
     [
         (2, [0, 0, 0, 0, 0, 1], 0.0, False),  # a daemon woke up
-        (2, [0, 1, 0, 1, 0, 0], 0.0, True),
+        (2, [0, 1, 0, 1, 0, 0], 0.0, False),  # or one of our own was about to sleep
+        (2, [1, 1, 0, 1, 1, 0], 0.0, True),
         (64, [3] * 6, 0.0, False),  # few for so many cores
         (2, [0] * 6, 0.1, True),
         (64, [0] * 6, 0.1, False),
