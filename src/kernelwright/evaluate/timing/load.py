@@ -21,8 +21,8 @@ TICKS = os.sysconf("SC_CLK_TCK")
 LEAST_S = 0.05
 """A window shorter than this has too few ticks of the kernel's clock to tell anything."""
 SELDOM = 0.5
-"""Threads of others, on average over the looks of a block, that a quiet machine comes to now and then: looks are few, and of our
-own processes one may be about to sleep. A thread that works all the time comes to one."""
+"""Threads of others, on average over the looks of a block, that a quiet machine comes to now and then: looks are few, and of
+our own processes one may be about to sleep. A thread that works all the time comes to one."""
 _IDLE, _IOWAIT, _STEAL = 3, 4, 7
 _COUNTED = 8
 """Fields of `cpu` in /proc/stat; guests' time is part of the users'."""
