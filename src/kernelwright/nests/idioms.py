@@ -243,10 +243,9 @@ def _members(root: Node) -> Iterator[list[Edit]]:
             continue
         name, written = text(field(one, "name")), dict[str, str]()
         for function in made:
-            known = _member(name, body, function)
-            written.setdefault(known[0], known[1]) if "const" in text(function).split("(")[0] else written.update(
-                [known]
-            )
+            own, said = _member(name, body, function)
+            if own not in written or "const" not in text(function).split("(")[0]:
+                written[own] = said
         yield [over(one, f"struct {name} {{ {' '.join(kept)} }};\n" + "\n".join(written.values()))]
 
 

@@ -109,19 +109,17 @@ class _Caller:
         function = self.known.get(called)
         if function is None or called in above or called in self.overloaded:
             return False
-        taken = [*_parameters(function)]
+        taken = _parameters(function)
         shown = any(declared_kind(p, field(p, "declarator")).rstrip("*") in self.kinds.members for p in taken)
         changed = any(("&" in text(p) or "*" in text(p)) and "const" not in type_of(p).split() for p in taken)
         lead = bool(led(function)) or _gives_place(function)
-        loops = type_of(function) == "void" or any(walk(function, *LOOPS)) or any(self._given_functions(function))
-        inner = (c for c in walk(field(function, "body"), "call_expression"))
+        functions_given = any(type_of(p) == "auto" for p in taken)
+        loops = type_of(function) == "void" or any(walk(function, *LOOPS)) or functions_given
+        inner = walk(field(function, "body"), "call_expression")
         return (
             loops or shown or changed or lead or returned(function) in self.kinds.members
             or any(self._matters(text(field(c, "function")), above | {called}) for c in inner)
         )  # fmt: skip
-
-    def _given_functions(self, function: Node) -> Iterator[Node]:
-        return (p for p in _parameters(function) if type_of(p) == "auto")
 
     # --- ways to put it ---------------------------------------------------------------------------------------------
 
@@ -150,17 +148,11 @@ class _Caller:
 
     def _returned(self, callee: Node) -> str:
         """The type of its value; of a pointer, whatever it is."""
-        kind = self.kinds.of_lambda(callee) if callee.type == "lambda_expression" else returned(callee)
-        constant = callee.type != "lambda_expression" and "const" in type_of(callee).split()
-        return (
-            kind
-            if "*" not in kind
-            else f"const {kind}"
-            if constant
-            else kind
-            if callee.type != "lambda_expression"
-            else ""
-        )
+        if callee.type == "lambda_expression":
+            kind = self.kinds.of_lambda(callee)
+            return "" if "*" in kind else kind
+        kind = returned(callee)
+        return f"const {kind}" if "*" in kind and "const" in type_of(callee).split() else kind
 
     def _as_expression(self, call: Node, callee: Node) -> str | None:
         """The value, where the function does nothing but return it; None: it cannot be put so."""
@@ -274,13 +266,8 @@ def _flow(body: list[Node], taker: str, done: str, *, looped: bool) -> str:
             continue
         if one.type == "return_statement":
             value = text(one.named_children[0]) if one.named_children else ""
-            gives = (
-                f"{taker} ({value});"
-                if value and taker.endswith((")", ">")) and value[0] != "{"
-                else f"{taker} {value};"
-                if value
-                else ""
-            )
+            cast = taker.endswith((")", ">")) and value[:1] != "{"
+            gives = f"{taker} {f'({value})' if cast else value};" if value else ""
             return " ".join([*out, gives, f"{done} = 1;", "break;" if looped else ""])
         if one.type == "if_statement":
             other = one.child_by_field_name("alternative")

@@ -34,5 +34,12 @@ def test_steps_are_told_after_a_silence_and_notes_at_once(clock):
     assert heard == ["admitting", "case 3"]
 
 
-def test_without_a_job_nobody_hears():
+def test_without_a_job_nobody_hears(clock):
+    heard = []
+    other = job.Job(1, heard.append)
+    clock.now += 2 * job.SILENT_S
     job.step("case 1")
+    assert heard == []
+    with other.current():
+        job.step("case 2")
+    assert heard == ["case 2"]
