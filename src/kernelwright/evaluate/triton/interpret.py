@@ -106,7 +106,7 @@ class Way(NamedTuple):
     """How a call is interpreted."""
 
     idle: bool = False
-    """No kernel runs, and memory that nobody has written holds NaN."""
+    """No kernel runs."""
     seed: int = 0
     """What a random program draws by; the module is built anew for each call, under the reference's seed."""
     order: Order = "ascending"
@@ -139,7 +139,7 @@ def interpret(
     path = private_path("kernel")
     RepairedBuilder.lanes = Lanes(str(path), way.fill)
     outputs: tuple[torch.Tensor, ...] = ()
-    with Boundary(path, {NotImplementedError: "unsupported"}) as boundary, pretending(arch), _idle(way.idle):
+    with Boundary(path, {NotImplementedError: "unsupported"}) as boundary, pretending(arch), _in_new_memory(way.idle):
         entry = load_entry(path, candidate)
         boundary.default = "run"
         model, workload = construct(entry, task), arguments.workload
@@ -181,14 +181,13 @@ def launched_with() -> list[torch.Tensor]:
 
 
 @contextmanager
-def _idle(idle: bool) -> Iterator[None]:
-    """With `idle`, launches do nothing, and new memory holds NaN: what an earlier call has left there is no result."""
+def _in_new_memory(idle: bool) -> Iterator[None]:
+    """New memory holds NaN, so that what an earlier call has left there is no result. With `idle`, launches do nothing."""
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     _Launches.idle = idle
     _Launches.met.clear()
     _Launches.count = 0
-    if idle:
-        torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.use_deterministic_algorithms(True, warn_only=True)
     try:
         yield
     finally:

@@ -149,7 +149,7 @@ def test_a_kernel_for_its_own_shape_alone_is_verified_there(service):
     found, refuted = at_its_own_shape(service, 600, AT_ITS_OWN_SHAPE, wrong)
     assert found.outcome == "verified", found
     assert found.how == "Triton's interpreter on full shapes"
-    assert refuted.outcome == "incorrect"
+    assert refuted.outcome == "incorrect", refuted
 
 
 def test_one_for_shapes_that_are_too_large_is_compiled_and_nothing_is_claimed(service):
