@@ -6,7 +6,7 @@ interprets CUDA C++. No time is claimed, by anything.
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import Lock
 
 from kernelwright.evaluate.backends.backend import NO_KERNELS, BuiltCandidate, CloseOldest
@@ -53,6 +53,8 @@ INTERPRET = {"TRITON_INTERPRET": "1"}
 NOT_AT_THESE = (
     "it is for its task's shapes alone, which are more than an interpreter can bear; on {} it launches no kernel"
 )
+INTERPRETED_ON = "Triton's interpreter on {}"
+NOTHING_IN_FULL = "at full size nothing: an interpreter had not finished some programs after {:g} s of its own time"
 UNFINISHED = "an interpreter had not finished a call on {} after {:g} s of its own time, so that nothing is known of it"
 PATIENCE = 10.0
 """How many times its time an interpreter may take where other work keeps it from running."""
@@ -112,22 +114,27 @@ class AbsentBackend:
     def _loaded(self, trial: Trial, facts: BuildFacts) -> Iterator[LoadedCandidate]:
         """In an interpreter. What it says of the kernel is more than a process that ended."""
         limit_s = SLOWER * trial.policy.run_limit_s
+        with ExitStack() as stack:
+            try:
+                with trial.timed("verify"):
+                    loaded = self._spawned(trial, limit_s, facts, stack)
+                    if not loaded.has_examined():
+                        loaded = self._spawned(trial, limit_s, facts, stack)
+                        loaded.says(f"{loaded.on}; {NOTHING_IN_FULL.format(limit_s)}")
+                yield loaded
+            except ChildRaisedError as raised:
+                raise OutcomeReached(_fault(trial, raised, facts)) from None
+            except ChildSlowError:
+                trial.found.elsewhere = "smaller"
+                told = UNFINISHED.format(_shapes(trial.session), limit_s)
+                raise OutcomeReached(Compiled(build=facts, why=told)) from None
+
+    def _spawned(self, trial: Trial, limit_s: float, facts: BuildFacts, stack: ExitStack) -> "InterpretedCandidate":
         jail = trial.jail().model_copy(update={"environment": INTERPRET})
-        with trial.timed("verify"):
-            process = InterpretedProcess(self._interpreting.spawn("interpreted", at_home(jail)), limit_s)
-            process.child.patience = PATIENCE
-        try:
-            with trial.timed("verify"):
-                loaded = InterpretedCandidate(trial, process, facts)
-            yield loaded
-        except ChildRaisedError as raised:
-            raise OutcomeReached(_fault(trial, raised, facts)) from None
-        except ChildSlowError:
-            trial.found.elsewhere = "smaller"
-            told = UNFINISHED.format(_shapes(trial.session), limit_s)
-            raise OutcomeReached(Compiled(build=facts, why=told)) from None
-        finally:
-            process.close()
+        process = InterpretedProcess(self._interpreting.spawn("interpreted", at_home(jail)), limit_s)
+        stack.callback(process.close)
+        process.child.patience = PATIENCE
+        return InterpretedCandidate(trial, process, facts)
 
     def profile(self, trial: Trial, build: BuildFacts | None) -> Profile:
         """See `Backend.profile`: nothing is run."""
@@ -252,11 +259,28 @@ class InterpretedCandidate(LoadedCandidate):
             files=descriptors,
         )
         process.ask(command)
-        at_full_size = "full shapes"
-        if trial.task.workload != session.task.workload:
-            full = Examine(workload=trial.task.workload, init=session.original.init_source(full=True))
-            at_full_size = f"{session.original.reduction}; {process.ask(full).words}"
-        self._on = self.verified_on = f"Triton's interpreter on {at_full_size}"
+        self.says(_shapes(session))
+
+    def says(self, seen: str) -> None:
+        """Tell what it has been run on."""
+        self.on, self.verified_on = seen, INTERPRETED_ON.format(seen)
+
+    def has_examined(self) -> bool:
+        """Look at what only the full size shows; false if that took too long, which ends the process.
+
+        A few programs of a large launch may take longer than all of a small one.
+
+        Raises:
+            as `ComputeProcess.ask`, but for its limit.
+        """
+        original, task = self.trial.session.original, self.trial.task
+        if task.workload != self.trial.session.task.workload:
+            try:
+                full = self.process.ask(Examine(workload=task.workload, init=original.init_source(full=True)))
+            except ChildSlowError:
+                return False
+            self.says(f"{self.on}; {full.words}")
+        return True
 
     def skips(self, distribution: str) -> str:
         """See `LoadedCandidate.skips`: a slow kernel is judged by the cases for which there is time."""
@@ -264,7 +288,7 @@ class InterpretedCandidate(LoadedCandidate):
         if spent_s <= ENOUGH_S:
             return ""
         left_out = len(self.trial.found.skipped) + 1
-        self.verified_on = f"{self._on}; for lack of time without {left_out} cases"
+        self.verified_on = INTERPRETED_ON.format(f"{self.on}; for lack of time without {left_out} cases")
         return f"left out, since an interpreter took {spent_s:.0f} s for those before"
 
     def decoration(self) -> str:
@@ -282,7 +306,9 @@ class InterpretedCandidate(LoadedCandidate):
             "given": "its kernels are given the result",
         }
         for number, case in enumerate(cases, 1):
-            job.step(f"what is left without its kernels, on {self._on}: case {number} of {len(cases)}")
+            job.step(
+                f"what is left without its kernels, on {INTERPRETED_ON.format(self.on)}: case {number} of {len(cases)}"
+            )
             trial.session.present(case)
             ran = self._without_kernels(case)
             if ran and not ran.launches and trial.session.task.workload != trial.task.workload:
