@@ -6,22 +6,29 @@ from pathlib import Path
 GIB = 2**30
 SHORT = 1 / 4
 """Share of the memory that is left, under which whatever is kept only because it was started must go."""
-LIMIT, USED = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
-"""What a container may have, and has; a file each where the kernel counts it."""
+CGROUPS = Path("/sys/fs/cgroup")
+VERSIONS = (
+    ("memory.max", "memory.current", "memory.stat", "inactive_file"),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file"),
+)
+"""Of control groups, 2 and 1: what a container may have, what it has, and what of that the kernel frees when it is asked."""
 
 
-def memory(meminfo: Path = Path("/proc/meminfo"), limit: Path = LIMIT, used: Path = USED) -> tuple[int, int] | None:
+def memory(meminfo: Path = Path("/proc/meminfo"), cgroups: Path = CGROUPS) -> tuple[int, int] | None:
     """Bytes in all, and bytes that are left, of the machine or of the container around us; None where nothing says so."""
     try:
         found = dict(re.findall(r"^(\w+):\s+(\d+) kB", meminfo.read_text(encoding="ascii"), re.MULTILINE))
         total, free = (int(found[name]) << 10 for name in ("MemTotal", "MemAvailable"))
     except (OSError, KeyError):
         return None
-    try:
-        most, taken = int(limit.read_text(encoding="ascii")), int(used.read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return total, free
-    return min(total, most), min(free, max(most - taken, 0))
+    for limit, used, stat, freed in VERSIONS:
+        try:
+            most, taken = (int((cgroups / name).read_text(encoding="ascii")) for name in (limit, used))
+            kept = dict(line.split() for line in (cgroups / stat).read_text(encoding="ascii").splitlines())
+            return min(total, most), min(free, max(most - taken + int(kept[freed]), 0))
+        except (OSError, ValueError, KeyError):
+            continue
+    return total, free
 
 
 def is_short(found: tuple[int, int] | None) -> bool:

@@ -11,7 +11,15 @@ MEMINFO = "MemTotal:       16777216 kB\nMemFree:  1 kB\nMemAvailable:   8388608 
 @pytest.fixture
 def files(tmp_path):
     (tmp_path / "meminfo").write_text(MEMINFO)
-    return [tmp_path / name for name in ("meminfo", "max", "current")]
+    return tmp_path / "meminfo", tmp_path
+
+
+def contained(folder, version, limit, used, freed):
+    """The files of a control group."""
+    *names, key = machine.VERSIONS[version]
+    for name, text in zip(names, (limit, used, f"file 3\n{key} {freed}"), strict=True):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"{text}\n")
 
 
 def test_a_machine_says_what_is_left(files):
@@ -19,16 +27,17 @@ def test_a_machine_says_what_is_left(files):
     assert machine.words(machine.memory(*files)) == "16.0 GiB, of which 8.0 are free now"
 
 
-def test_a_container_has_less(files):
-    files[1].write_text(f"{4 << 30}\n")
-    files[2].write_text(f"{7 << 29}\n")
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_container_has_less(files, version):
+    """What is read from disk and no longer needed is not taken."""
+    contained(files[1], version, 4 << 30, 15 << 28, 1 << 28)
     assert machine.memory(*files) == (4 << 30, 1 << 29)
     assert machine.is_short(machine.memory(*files))
 
 
-def test_one_without_a_limit_is_the_machine(files):
-    files[1].write_text("max\n")
-    files[2].write_text("1\n")
+@pytest.mark.parametrize(("version", "limit"), [(0, "max"), (1, (1 << 63) - 4096)])
+def test_one_without_a_limit_is_the_machine(files, version, limit):
+    contained(files[1], version, limit, 1, 0)
     assert machine.memory(*files) == (16 << 30, 8 << 30)
     assert not machine.is_short(machine.memory(*files))
 
