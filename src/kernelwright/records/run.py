@@ -151,25 +151,27 @@ class Spending(Record):
 
 
 def spending(messages: Iterable[Message]) -> tuple[Spending, ...]:
-    """Every role's calls, in the order in which roles first spoke."""
-    said: dict[tuple[str, str], list[ChatReply]] = {}
+    """Every role's calls, in the order in which roles first spoke. No text is held on to: there may be millions."""
+    found: dict[tuple[str, str], Spending] = {}
     for message in messages:
         if message.kind in BILLED:
             reply = ChatReply.model_validate_json(message.text)
-            said.setdefault((message.role, reply.model), []).append(reply)
-    return tuple(_sum(role, model, replies) for (role, model), replies in said.items())
+            found[message.role, reply.model] = _with(found.get((message.role, reply.model)), message.role, reply)
+    return tuple(found.values())
 
 
-def _sum(role: str, model: str, replies: Sequence[ChatReply]) -> Spending:
-    prices = [reply.usd for reply in replies]
-    return Spending(
-        role=role,
-        model=model,
-        calls=len(replies),
-        prompt_tokens=sum(reply.usage.prompt for reply in replies),
-        completion_tokens=sum(reply.usage.completion for reply in replies),
-        usd=None if None in prices else sum(price for price in prices if price is not None),
-        seconds=sum(reply.seconds for reply in replies),
+def _with(so_far: Spending | None, role: str, reply: ChatReply) -> Spending:
+    before = so_far or Spending(
+        role=role, model=reply.model, calls=0, prompt_tokens=0, completion_tokens=0, usd=0.0, seconds=0.0
+    )
+    return before.model_copy(
+        update={
+            "calls": before.calls + 1,
+            "prompt_tokens": before.prompt_tokens + reply.usage.prompt,
+            "completion_tokens": before.completion_tokens + reply.usage.completion,
+            "usd": None if before.usd is None or reply.usd is None else before.usd + reply.usd,
+            "seconds": before.seconds + reply.seconds,
+        }
     )
 
 
