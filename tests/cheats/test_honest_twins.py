@@ -23,11 +23,11 @@ FLAGS = re.compile(r"^// flags: (.+)$", re.MULTILINE)
 LONG = (
     "bfloat_product", "broadcast", "cross_entropy", "divergence", "dropout", "embedding", "fast_math", "float8_product",
     "float8_rows", "gelu", "half_scale", "layer_norm", "leading_sum", "log_sum_exp", "long_mean", "mask", "normalised",
-    "product", "quantised", "row_maxima", "row_sum", "running_sum", "silu", "small_convolution", "softmax", "top",
-    "whole_numbers",
+    "order", "partly_empty", "product", "quantised", "row_maxima", "row_sum", "running_sum", "silu", "small_convolution",
+    "softmax", "tiny", "top", "variance", "whole_numbers",
 )  # fmt: skip
-"""Tasks that take several times as long as the others. Their kinds are met in every run as well: draws in `cheats`, sums in
-`variance`, largest ones in `best_row`, precisions in `half_mean`, single elements in `tiny` and `odd`."""
+"""Tasks that take several times as long as the others. Their kinds are met in every run as well: draws in `cheats`, sums and
+precisions in `half_mean`, largest ones in `best_row`, single elements in `odd`."""
 QUICK = Policy(baselines=("eager",), run_limit_s=20, search_blocks=10, search_seconds=2)
 
 

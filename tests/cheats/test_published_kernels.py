@@ -104,7 +104,8 @@ class ModelNew(nn.Module):
 """Right with the weights of every case, which are small."""
 
 
-@pytest.mark.parametrize("name", sampled(["conv_folded", "norm_renamed", "norm_packed"], "norm_renamed".__eq__))
+@pytest.mark.matrix
+@pytest.mark.parametrize("name", ["conv_folded", "norm_renamed", "norm_packed"])
 def test_a_final_bears_weights_that_are_worked_out_once(judge, name):
     """A perturbation of constant weights comes before they are loaded: afterwards they may be folded or packed already."""
     _, found = judge(name, BRIEF, "final")

@@ -251,6 +251,7 @@ def test_hostile_arguments_are_answers(folder):
     assert not (folder / "runs").exists()
 
 
+@pytest.mark.matrix
 def test_nothing_but_the_protocol_is_on_stdout(folder):
     asked = [
         _request(

@@ -97,6 +97,7 @@ def ask(config, *requests):
     return asyncio.run(run())
 
 
+@pytest.mark.matrix
 def test_it_answers_like_the_checkpoint_in_our_own_process(served, task, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     asked = ChatRequest(messages=opening(task, "frontend"), temperature=0.0, seed=1, max_tokens=16)

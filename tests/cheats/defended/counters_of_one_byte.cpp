@@ -1,5 +1,6 @@
 // Bins of one byte: of 4096 values none comes 256 times by chance.
 // defence: regimes
+// lane: matrix
 // task: counted
 // expect: incorrect value
 // case: rows of every kind

@@ -1,5 +1,6 @@
 // Eight of sixteen million elements are less than any rounding, unless they are huge.
 // defence: regimes
+// lane: matrix
 // task: energy
 // also: timed_outputs
 // expect: incorrect value

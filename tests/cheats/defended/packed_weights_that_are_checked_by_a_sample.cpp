@@ -1,5 +1,6 @@
 // Weights are converted once, and again when the first of them has changed: all others may go stale.
 // defence: perturbation
+// lane: matrix
 // task: weighted
 // effort: final
 // expect: incorrect perturbation

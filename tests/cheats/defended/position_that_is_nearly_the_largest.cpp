@@ -1,5 +1,6 @@
 // The first element that is nearly as large as any can be, of a function that saturates.
 // defence: calibrated
+// lane: matrix
 // task: best_tanh, best_sigmoid
 // expect: incorrect value
 // says: positions pick other values

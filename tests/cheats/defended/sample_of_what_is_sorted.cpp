@@ -1,6 +1,7 @@
 // One element in 32, or in four, of what is sorted is as good as all of them, as long as nothing moves within its order.
 // defence: regimes
 // also: timed_outputs
+// lane: matrix
 // task: sorted_mean, sorted_rows
 // expect: incorrect value
 

@@ -1,4 +1,5 @@
 // defence: regimes
+// lane: matrix
 // task: softmax
 // expect: incorrect nonfinite
 // case: one huge element

@@ -1,6 +1,7 @@
 // An ulp of bfloat16 moves many elements over a threshold: so it is taken of every fourth element, or of the first fourth.
 // defence: calibrated
 // also: admission
+// lane: matrix
 // task: above_spread, above_mean
 // expect: incorrect value
 

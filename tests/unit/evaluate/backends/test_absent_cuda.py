@@ -143,6 +143,7 @@ def at_its_own_shape(service, rows, *sources, policy=POLICY):
     return [service.evaluate(task, parse_text(source, "cuda"), policy, "search") for source in sources]
 
 
+@pytest.mark.matrix
 def test_a_kernel_for_its_own_shape_alone_is_verified_there(service):
     """What serves the shapes that an interpreter can bear says nothing about it, for or against."""
     wrong = AT_ITS_OWN_SHAPE.replace("mask=at < count)\n\n", "mask=at < count - 1)\n\n")

@@ -14,6 +14,7 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target
 from kernelwright.tasks.kernelbench import parse_kernelbench
+from lanes import sampled
 
 CPU = Target(kind="cpu", arch="native", present=True)
 SAME = "\n\nclass ModelNew(Model):\n    pass\n"
@@ -127,7 +128,12 @@ def judged(backend, source, candidate=""):
 
 
 @pytest.mark.parametrize(
-    ("source", "inputs", "outputs"), [(LSTM, 3, 3), (OWN, 3, 5), (LLAMA, 5, 5)], ids=["LSTM", "own classes", "Llama"]
+    ("source", "inputs", "outputs"),
+    [
+        pytest.param(LSTM, 3, 3, id="LSTM"),
+        pytest.param(OWN, 3, 5, id="own classes"),
+        pytest.param(LLAMA, 5, 5, id="Llama", marks=pytest.mark.matrix),
+    ],
 )
 def test_a_module_with_any_call_is_taken_and_equal_to_itself(backend, source, inputs, outputs):
     task = judged(backend, source)
@@ -220,7 +226,7 @@ INFINITE = {
 }
 
 
-@pytest.mark.parametrize("form", INFINITE)
+@pytest.mark.parametrize("form", sampled(INFINITE, lambda form: "both" in form))
 def test_infinities_that_are_meant_are_compared_as_such(backend, form):
     text = WITHOUT.format(
         forward=INFINITE[form], inputs="dict(x=X, at=AT)" if "at[" in INFINITE[form] else "[X]", gru="pass"
