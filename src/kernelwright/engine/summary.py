@@ -9,7 +9,7 @@ from pydantic import Field
 
 from kernelwright.languages import language
 from kernelwright.records.across import ranked
-from kernelwright.records.answer import AnswerWord, answer_of, worth
+from kernelwright.records.answer import AnswerWord, answer_of, why_missing, worth
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
 from kernelwright.records.brief import briefs
@@ -77,6 +77,8 @@ class Figures(Record):
     """What else the machine did while it timed."""
     process_spread: float = 0.0
     """What processes of one program differ by there: no verdict tells less."""
+    missing: dict[str, str] = Field(default_factory=dict)
+    """Baselines that were asked for and could not be made, each with the reason."""
     workloads: tuple[WorkloadFigures, ...] = ()
     """Of several, each, the protected and the worst first; the figures above are then the geometric mean by weight."""
 
@@ -205,6 +207,7 @@ def figures_of(evaluation: Evaluation) -> Figures:
         roofline=min(1.0, evaluation.roofline.fraction),
         load=timing.load,
         process_spread=timing.process_spread,
+        missing=why_missing(timing),
         workloads=rows,
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from kernelwright.records.evaluation import Compiled, Evaluation, Measured, Suspect, Verified
-from kernelwright.records.measure import BaselineName, Load, Ratio, Verdict, Versus
+from kernelwright.records.measure import BaselineName, Load, Ratio, Timing, Verdict, Versus
 
 AnswerWord = Literal[
     "faster", "even", "slower", "uncertain", "disturbed", "untimed", "verified", "compiled", "wrong", "nothing"
@@ -94,10 +94,15 @@ def worth(evaluation: Evaluation, least: float) -> bool:
     return eager.speedup.low > least and (least < 1 or word(eager.speedup, eager.verdict) == "faster")
 
 
-def compared(ratio: Ratio | None, verdict: Verdict | None) -> str:
-    """One comparison in a cell of a table, such as `2.91× (2.85 to 2.98), faster`."""
+def why_missing(timing: Timing) -> dict[str, str]:
+    """Baselines that were asked for and could not be made, each with the reason."""
+    return {name: why for name, _, why in (each.partition(": ") for each in timing.missing)}
+
+
+def compared(ratio: Ratio | None, verdict: Verdict | None, why: str = "") -> str:
+    """One comparison in a cell of a table, such as `2.91× (2.85 to 2.98), faster`; `why` it was left out, if it was."""
     if verdict is None:
-        return "not compared"
+        return f"not compared: {why}" if why else "not compared"
     if verdict == "disturbed":
         return BRIEF[verdict]
     if ratio is None or ratio.wild:

@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kernelwright.languages import language
-from kernelwright.records.answer import FULL_NAME, AnswerWord, answer_of, busy, figure, times, uncounted, worth
+from kernelwright.records.answer import (
+    FULL_NAME,
+    AnswerWord,
+    answer_of,
+    busy,
+    figure,
+    times,
+    uncounted,
+    why_missing,
+    worth,
+)
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.brief import briefs, numbered
 from kernelwright.records.evaluation import OUTCOMES, Compiled, Measured, Suspect, Verified, speedup_over_eager
@@ -65,8 +75,8 @@ def headline(card: RunCard, attempts: Sequence[Attempt], outcome: Outcome | None
 
 def left_out(timing: Timing) -> list[str]:
     """A sentence for each baseline that it was not compared with."""
-    text = [each.partition(": ") for each in timing.missing]
-    return [f"Not compared with {FULL_NAME[name]}: {why}." for name, _, why in text if name in FULL_NAME]
+    found = why_missing(timing).items()
+    return [f"Not compared with {FULL_NAME[name]}: {why}." for name, why in found if name in FULL_NAME]
 
 
 def _of_search(best: Attempt, outcome: Outcome | None) -> Headline:

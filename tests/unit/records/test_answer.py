@@ -2,6 +2,8 @@
 
 import pytest
 
+from kernelwright.engine.summary import figures_of
+from kernelwright.interfaces.cli.words import figure_lines
 from kernelwright.records.answer import answer_of, compared, figures, sentence, word, worth
 from kernelwright.records.evaluation import OUTCOMES, Suspect
 from kernelwright.records.measure import Load, Ratio, Versus
@@ -56,6 +58,13 @@ def test_nothing_is_claimed_against_its_interval():
     assert word(ratio(0.36, 11.1), "faster") == "uncertain"
     assert compared(None, None) == "not compared"
     assert compared(None, "faster") == "too uncertain for a figure", "a figure that was withheld"
+
+
+def test_a_baseline_that_could_not_be_made_is_named_with_the_reason():
+    found = timed(1.5, 1.6, "faster")
+    timing = found.timing.model_copy(update={"missing": ("compile: InductorError: no: header",)})
+    lines = figure_lines(figures_of(found.model_copy(update={"timing": timing})))
+    assert lines[2] == "vs torch.compile  not compared: InductorError: no: header"
 
 
 def test_what_a_busy_machine_hides_is_disturbed_and_not_wrong():

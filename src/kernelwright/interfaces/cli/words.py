@@ -90,10 +90,11 @@ def figure_lines(figures: "Figures") -> list[str]:
 
     if figures.latency_us is None:
         return []
+    why = figures.missing
     lines = [
         f"latency           {figures.latency_us:.2f} us",
-        f"vs eager          {compared(figures.speedup_eager, figures.verdict)}",
-        f"vs torch.compile  {compared(figures.speedup_compile, figures.verdict_compile)}",
+        f"vs eager          {compared(figures.speedup_eager, figures.verdict, why.get('eager', ''))}",
+        f"vs torch.compile  {compared(figures.speedup_compile, figures.verdict_compile, why.get('compile', ''))}",
     ]
     if figures.speedup_freeze is not None:
         lines.append(f"  … folding       {compared(figures.speedup_freeze, figures.verdict_freeze)}")

@@ -98,10 +98,11 @@ class Result:
         rows = [("task", f"{summary.task} on {summary.target.name} ({summary.device})")]
         rows.append(("answer", summary.said))
         if best is not None and best.latency_us is not None:
+            why = best.missing.get("compile", "")
             measured = "in the final measurement" if best.final else "in the search, whose figures are no result"
             rows.append(("best", f"{best.language}, {best.latency_us:.2f} µs a call {measured}"))
             rows.append(("against eager", compared(best.speedup_eager, best.verdict)))
-            rows.append(("against torch.compile", compared(best.speedup_compile, best.verdict_compile)))
+            rows.append(("against torch.compile", compared(best.speedup_compile, best.verdict_compile, why)))
         rows.append(("why", summary.why))
         rows.append(("attempts", ", ".join(f"{count} {name}" for name, count in summary.outcomes.items()) or "none"))
         return [*rows, ("ended", summary.stopped), ("report", str(self.folder / "report.html"))]
