@@ -1,27 +1,34 @@
 """Serial functions that nobody here has seen: does a rewriting make a right kernel of each, however it is spelled?
 
-    python benchmarks/serial_functions.py [FOLDER] [--kind cpu|cuda] [--only WORD] [--out FILE.json]
+    python benchmarks/serial_functions.py [FOLDER] [--kind cpu|cuda] [--depth read|port|steps] [--only WORD]
+                                          [--out FILE.json]
 
 Every file of the folder is a serial task. On `cpu` each port and each technique after it is built with OpenMP and run beside
 the function as the system's compiler builds it, on the same drawn inputs; on `cuda` it is compiled for sm_90, which says
-nothing of its results. Files of one function in several spellings are called NAME.a.c, NAME.b.c, NAME.c.c.
+nothing of its results. `--depth read` compiles nothing and says whether a loop is shared out, `port` ends at the first kernel.
+What FILE.json has already is not judged again. Files of one function in several spellings are called NAME.a.c, NAME.b.c, NAME.c.c.
 """
 
 import argparse
 import ctypes
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
+from collections import Counter
 from pathlib import Path
 
+import islpy
 import numpy as np
+from provenance import commit_and_date
 
 from kernelwright.errors import TaskError
-from kernelwright.nests.rewritings import rewritten
+from kernelwright.nests.rewritings import hindrance, rewritten
 from kernelwright.records.expression import worth
 from kernelwright.records.task import SerialArgument, SerialSpec
 from kernelwright.tasks.kernel_file import parse_text
@@ -36,26 +43,46 @@ LIMIT_S = 60
 
 
 def main() -> None:
-    """Judge all, print a line each, and write the figures."""
+    """Judge what the file does not have yet, print a line each, and write the figures after each."""
     options = arguments()
     files = sorted(f for f in options.folder.iterdir() if f.suffix in (".c", ".cpp") and options.only in f.name)
-    found = {}
+    found = json.loads(options.out.read_text())["found"] if options.out and options.out.exists() else {}
     for file in files:
-        found[file.name] = judged(file, options.kind)
+        if file.name in found:
+            continue
+        found[file.name] = judged(file, options.kind, options.depth)
         say(f"{file.name:32} {found[file.name]}")
-    names = sorted({name.split(".")[0] for name in found})
-    whole = [n for n in names if all(said["port"] == "right" for f, said in found.items() if f.split(".")[0] == n)]
-    steps = sum(len(said["steps"]) for said in found.values())
-    wrong = {f: said["steps"] for f, said in found.items() if any(v != "right" for v in said["steps"].values())}
-    right = sum(said["port"] == "right" for said in found.values())
-    say(
-        f"{right} of {len(found)} files, {len(whole)} of {len(names)} functions in every spelling; {steps} further steps"
-    )
-    say(f"wrong among these: {wrong}")
-    if options.out:
-        summary = {"kind": options.kind, "files": len(found), "right": right, "functions": len(names)}
-        summary |= {"in every spelling": len(whole), "steps": steps}
-        options.out.write_text(json.dumps({**summary, "found": found}, indent=1) + "\n")
+        if options.out:
+            options.out.write_text(json.dumps({**summed(found, options), "found": found}, indent=1) + "\n")
+    say(json.dumps(summed(found, options)["sum"]))
+    say(f"wrong steps: { {f: v for one in found.values() for f, v in one['steps'].items() if v != 'right'} }")
+
+
+def summed(found: dict[str, dict], options: argparse.Namespace) -> dict:
+    """The figures over all files, and where they come from."""
+    ends = Counter(ending(said["port"]) for said in found.values())
+    by_name = dict[str, dict[str, str]]()
+    for file, said in found.items():
+        name, spelling, *_ = file.split(".")
+        by_name.setdefault(name, {})[spelling] = ending(said["port"])
+    alike = [name for name, ends_of in by_name.items() if len(set(ends_of.values())) == 1]
+    whole = [name for name in alike if set(by_name[name].values()) <= {"right", "shared out"}]
+    counts = {"files": len(found), **ends, "functions": len(by_name), "right in every spelling": len(whole)}
+    counts |= {"all spellings end the same": len(alike), "steps": sum(len(said["steps"]) for said in found.values())}
+    apart = {name: ends_of for name, ends_of in by_name.items() if name not in whole}
+    origin = {"versions": versions(), **commit_and_date()}
+    return {"kind": options.kind, "depth": options.depth, **origin, "sum": counts, "not right in every spelling": apart}
+
+
+def versions() -> dict[str, str]:
+    """Of what reads and of what compiles."""
+    compiler = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True, check=True).stdout.strip()
+    return {"gcc": compiler, "islpy": islpy.version.VERSION_TEXT, "python": platform.python_version()}
+
+
+def ending(port: str) -> str:
+    """Of a port, the kind of its end."""
+    return port.partition(":")[0]
 
 
 def say(line: str) -> None:
@@ -69,33 +96,31 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER)
     parser.add_argument("--kind", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--depth", choices=("read", "port", "steps"), default="steps")
     parser.add_argument("--only", default="")
     parser.add_argument("--out", type=Path)
     return parser.parse_args()
 
 
-def judged(file: Path, kind: str) -> dict:
-    """What became of the port, and of each technique after it."""
+def judged(file: Path, kind: str, depth: str = "steps") -> dict:
+    """What became of the port, and of each technique after it; on what loops, or why on none."""
+    started = time.perf_counter()
     try:
         task = read_task(file)
     except TaskError as error:
         return {"port": f"not read: {error}", "steps": {}}
     assert task.spec is not None
-    ports = [
-        one
-        for one in rewritten(task.serial, task.spec, kind, task.serial)
-        if one.technique != "function-with-constants"
-    ]
-    if not ports:
-        return {"port": "no way", "steps": {}}
+    why = hindrance(task.serial, task.spec, kind)
+    if why:
+        return {"port": f"no way: {why}", "steps": {}, "seconds": round(time.perf_counter() - started, 1)}
+    if depth == "read":
+        return {"port": "shared out", "steps": {}, "seconds": round(time.perf_counter() - started, 1)}
+    ports = [r for r in rewritten(task.serial, task.spec, kind, task.serial) if r.technique != "function-with-constants"]
     judge = Judge(task.serial, task.spec, kind)
     port = judge(ports[0].code)
-    steps = (
-        {one.technique: judge(one.code) for one in rewritten(task.serial, task.spec, kind, ports[0].code)}
-        if port == "right"
-        else {}
-    )
-    return {"port": port, "steps": steps}
+    further = rewritten(task.serial, task.spec, kind, ports[0].code) if port == "right" and depth == "steps" else ()
+    steps = {one.technique: judge(one.code) for one in further}
+    return {"port": port, "steps": steps, "seconds": round(time.perf_counter() - started, 1)}
 
 
 class Judge:

@@ -151,15 +151,19 @@ def carried(one: Access, two: Access, loop: Loop, order: str = "!=", more: str =
     lost = ANYWHERE in (one.array, two.array) or one.unit != two.unit
     if one.place is None or two.place is None or lost:
         return True
+    names, asked = meeting(one, two, loop, order, other)
+    return not _empty(tuple(names), (*asked, more) if more else tuple(asked))
+
+
+def meeting(
+    one: Access, two: Access, loop: Loop, order: str = "!=", other: Loop | None = None
+) -> tuple[list[str], list[str]]:
+    """The variables of two passes that touch one place, and what holds of them; those of the loops around are the same."""
     outer = loop.around[:-1]
     names = [*(o.variable for o in outer), *_renamed(one, outer, "a"), *_renamed(two, outer, "b")]
-    asked = [
-        *_bounds(one, outer, "a"),
-        *_bounds(two, outer, "b"),
-        f"{_named(one.place, outer, 'a')} = {_named(two.place, outer, 'b')}",
-    ]
-    asked += [f"{loop.variable}a {order} {(other or loop).variable}b", *([more] if more else [])]
-    return not _empty(tuple(names), tuple(asked))
+    places = [_named(place, outer, end) for place, end in ((one.place or "", "a"), (two.place or "", "b"))]
+    asked = [*_bounds(one, outer, "a"), *_bounds(two, outer, "b"), " = ".join(places)]
+    return names, [*asked, f"{loop.variable}a {order} {(other or loop).variable}b"]
 
 
 @lru_cache(maxsize=50_000)

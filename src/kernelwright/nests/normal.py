@@ -10,6 +10,7 @@ from tree_sitter import Node
 
 from kernelwright.nests.advances import advanced
 from kernelwright.nests.aliases import named_once, one_by_one, plain_arrays, pointed_back, swapped
+from kernelwright.nests.branches import both_ways, followed, otherwise, own_pointers, turned, twins
 from kernelwright.nests.heads import (
     WHOLE,
     after,
@@ -59,7 +60,7 @@ _KEPT = frozenset(
 
 def normal(code: str, name: str) -> str:
     """The code with the function `name` in its normal form."""
-    code = _unique(inlined(_unique(plain(code), name), name), name)
+    code = unique(inlined(unique(plain(code), name), name), name)
     for _ in range(ROUNDS):
         code = uncast(code)
         function = functions(parse(code))[name]
@@ -77,6 +78,12 @@ def normal(code: str, name: str) -> str:
                     _copied,
                     _unbroken,
                     _split,
+                    otherwise,
+                    turned,
+                    both_ways,
+                    twins,
+                    followed,
+                    own_pointers,
                     done_once,
                     searched,
                     first_found,
@@ -105,7 +112,7 @@ def normal(code: str, name: str) -> str:
     return code
 
 
-def _unique(code: str, name: str) -> str:
+def unique(code: str, name: str) -> str:
     """No two variables of the function have the same name, and each declaration is of one variable."""
     taken = identifiers(parse(code))
     for _ in range(ROUNDS):

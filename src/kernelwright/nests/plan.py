@@ -10,6 +10,7 @@ import islpy
 from tree_sitter import Node
 
 from kernelwright.nests.dependence import Verdict, bounds, carried, keeps_nothing, verdicts
+from kernelwright.nests.heads import unconditional
 from kernelwright.nests.loops import Access, Loop, Nest
 from kernelwright.nests.reader import read_nest
 from kernelwright.nests.syntax import (
@@ -22,7 +23,6 @@ from kernelwright.nests.syntax import (
     identifiers,
     over,
     parse,
-    statements,
     text,
     walk,
 )
@@ -176,7 +176,7 @@ def slanted(code: str, name: str, sizes: Mapping[str, int]) -> str:
 
 def _with_sunk(outer: Loop) -> tuple[Loop | None, str]:
     """The loop that is all of a body but for pointers and numbers that it begins with, and those."""
-    body = [s for s in statements(field(outer.node, "body")) if text(s) != ";"]
+    body = list(unconditional(field(outer.node, "body")))
     inner = outer.children[0] if len(outer.children) == 1 and body and outer.children[0].node == body[-1] else None
     if inner is None or inner.head is None:
         return None, ""

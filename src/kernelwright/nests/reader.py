@@ -360,7 +360,9 @@ class _Reader(Values):
             node = node.named_children[0]
         if node.type != "identifier":
             for child in node.named_children:
-                if child.type != "identifier" or text(child) not in self.pointers:
+                if bare(child).type == "binary_expression" and self.target(child):
+                    self._subscripts(child)
+                elif child.type != "identifier" or text(child) not in self.pointers:
                     self._reads(child)
 
 

@@ -13,6 +13,7 @@ import islpy
 
 from kernelwright.nests.cpp import cpp_source, elements, named
 from kernelwright.nests.cuda import cuda_source
+from kernelwright.nests.cuts import cut, parted
 from kernelwright.nests.dependence import Verdict, beyond, verdicts
 from kernelwright.nests.device import CannotError
 from kernelwright.nests.loops import Loop, Nest
@@ -183,6 +184,6 @@ def _known(origin: str, said: str, used: frozenset[str]) -> tuple[str, Nest, dic
     nest = read_nest(code, name, sizes)
     known = verdicts(nest)
     if not shared(nest, known, 1):
-        nest = read_nest(slanted(code, name, sizes), name, sizes)
+        nest = read_nest(slanted(cut(parted(code, name, sizes), name, sizes), name, sizes), name, sizes)
         known = verdicts(nest)
     return head, nest, known

@@ -1,0 +1,210 @@
+"""What a pass does in one of two ways, so that both end alike: early ends of a pass, common steps, counters side by side."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tree_sitter import Node
+
+from kernelwright.nests.heads import WHOLE, step_of, types, unconditional
+from kernelwright.nests.syntax import (
+    LOOPS,
+    Edit,
+    ahead,
+    bare,
+    behind,
+    declared,
+    declared_name,
+    exposed,
+    field,
+    identifiers,
+    mentions,
+    over,
+    parameters,
+    text,
+    walk,
+    writes,
+)
+
+
+def otherwise(function: Node) -> list[Edit] | None:
+    """`if (c) { …; continue; } …` of a loop's body is `if (c) { … } else { … }`."""
+    for jump in walk(function, "continue_statement"):
+        block = jump.parent
+        alone = block is not None and block.type == "if_statement"
+        choice = block if alone or block is None else block.parent
+        body = choice.parent if choice is not None else None
+        if choice is None or body is None or body.parent is None or choice.type != "if_statement":
+            continue
+        way = field(choice, "consequence")
+        last = way == jump or (way.type == "compound_statement" and way.named_children[-1] == jump)
+        if last and _is_body(body) and choice.child_by_field_name("alternative") is None:
+            rest = [one for one in body.named_children if one.start_byte > choice.start_byte]
+            opened = [ahead(rest[0], "else { "), behind(rest[-1], " }")] if rest else []
+            return [over(jump, "{ }" if alone else ""), *opened]
+    return None
+
+
+def _is_body(block: Node) -> bool:
+    loop = block.parent
+    return block.type == "compound_statement" and loop is not None and loop.type in LOOPS
+
+
+def turned(function: Node) -> list[Edit] | None:
+    """`if (!c) ; else …` is `if (c) …`."""
+    for choice in walk(function, "if_statement"):
+        other = choice.child_by_field_name("alternative")
+        if other is not None and not list(unconditional(field(choice, "consequence"))):
+            asked = bare(field(choice, "condition"))
+            denied = asked.type == "unary_expression" and text(field(asked, "operator")) == "!"
+            said = text(bare(field(asked, "argument"))) if denied else f"!({text(asked)})"
+            return [over(choice, f"if ({said}) {text(other.named_children[-1])}")]
+    return None
+
+
+def both_ways(function: Node) -> list[Edit] | None:
+    """A step that both ways of a choice end with stands behind the choice."""
+    for choice in walk(function, "if_statement"):
+        other = choice.child_by_field_name("alternative")
+        if other is None:
+            continue
+        ways = [list(_last_steps(way)) for way in (field(choice, "consequence"), other.named_children[-1])]
+        for one, variable, far in ways[0]:
+            two = next((n for n, v, f in ways[1] if (v, f) == (variable, far)), None)
+            if two is not None and variable not in exposed(function):
+                block = choice.parent is not None and choice.parent.type == "compound_statement"
+                step = f" {variable} += {far};"
+                made = [over(one, ";"), over(two, ";"), behind(choice, step + ("" if block else " }"))]
+                return made if block else [ahead(choice, "{ "), *made]
+    return None
+
+
+def _last_steps(way: Node) -> Iterator[tuple[Node, str, int]]:
+    """Steps of variables, behind which nothing in a block speaks of them or leaves it."""
+    inside = list(unconditional(way))
+    for place, one in enumerate(inside):
+        found, later = _step(one), inside[place + 1 :]
+        if found and not any(mentions(o, found[0]) or o.type != "expression_statement" for o in later):
+            yield one, *found
+
+
+def _step(statement: Node) -> tuple[str, int] | None:
+    """The variable that a statement moves, and how far."""
+    one = bare(statement.named_children[0]) if statement.type == "expression_statement" and statement.named_children else None
+    variable = next((text(p) for p, _, _ in writes(one) if p.type == "identifier"), "") if one is not None else ""
+    far = step_of(one, variable) if one is not None and variable else 0
+    return (variable, far) if far else None
+
+
+def twins(function: Node) -> list[Edit] | None:
+    """Two counters that begin alike and always move together are one."""
+    kinds, begun = types(function), dict[str, tuple[Node, str]]()
+    for declaration, one, name in declared(function):
+        value = one.child_by_field_name("value")
+        if value is not None and value.type == "number_literal" and declaration.type == "declaration":
+            begun[text(name)] = (declaration, text(value))
+    whole = {name for name in begun if WHOLE.match(kinds[name][0]) and name not in exposed(function)}
+    for first in sorted(whole):
+        steps = [p.parent for p, _, _ in writes(function) if text(p) == first]
+        for second in sorted(whole - {first}):
+            if begun[first][1] == begun[second][1] and kinds[first] == kinds[second] and _together(function, steps, second):
+                uses = [i for i in walk(function, "identifier") if text(i) == first]
+                gone = [over(s.parent, ";") for s in steps if s is not None and s.parent is not None]
+                early = begun[second][0].start_byte < begun[first][0].start_byte
+                block = begun[first][0].parent == begun[second][0].parent
+                own = [begun[first][0], *(s for s in steps if s is not None)]
+                left = [i for i in uses if not any(n.start_byte <= i.start_byte < n.end_byte for n in own)]
+                if block and steps and (early or all(i.start_byte > begun[second][0].end_byte for i in left)):
+                    return [over(begun[first][0], ""), *gone, *(over(i, second) for i in left)]
+    return None
+
+
+def _together(function: Node, steps: list[Node | None], second: str) -> bool:
+    """Whether each of these steps is followed in its block by the like of `second`, before anything speaks of the first."""
+    theirs = [p.parent for p, _, _ in writes(function) if text(p) == second]
+    if len(steps) != len(theirs) or not steps:
+        return False
+    for mine, other in zip(steps, theirs, strict=True):
+        one, two = (n.parent if n is not None else None for n in (mine, other))
+        moved, moves = (_step(n) if n is not None else None for n in (one, two))
+        if one is None or two is None or moved is None or moves is None or moved[1] != moves[1]:
+            return False
+        block = _block(one)
+        inside = list(unconditional(block)) if block is not None else []
+        if one not in inside or two not in inside or inside.index(one) > inside.index(two):
+            return False
+        between = inside[inside.index(one) + 1 : inside.index(two)]
+        if any(mentions(b, moved[0]) or b.type not in ("expression_statement", "declaration") for b in between):
+            return False
+    return True
+
+
+def _block(node: Node) -> Node | None:
+    """The outermost block of blocks around a statement."""
+    block = node.parent
+    while block is not None and block.parent is not None and block.parent.type == "compound_statement":
+        block = block.parent
+    return block if block is not None and block.type == "compound_statement" else None
+
+
+def own_pointers(function: Node) -> list[Edit] | None:
+    """A parameter that moves in a branch, `*to++ = v;`, is a local that begins there."""
+    body = field(function, "body")
+    for parameter in parameters(function):
+        name, kind = text(declared_name(field(parameter, "declarator"))), text(field(parameter, "type"))
+        steps = [p for p, o, _ in writes(body) if text(p) == name and o in ("++", "--", "+=", "-=")]
+        whole = len(steps) == sum(text(p) == name for p, _, _ in writes(body))
+        pointed = text(field(parameter, "declarator")).count("*") == 1 and "[" not in text(parameter)
+        if steps and whole and pointed and name not in exposed(function) and any(map(_in_branch, steps)):
+            read_only = "const " if "const" in text(parameter).split("*")[0] else ""
+            own = f"{name}_here"
+            said = f" {read_only}{kind} *{own} = {name};"
+            return [(body.start_byte + 1, body.start_byte + 1, said), *(
+                over(i, own) for i in walk(body, "identifier") if text(i) == name
+            )]
+    return None
+
+
+def _in_branch(node: Node) -> bool:
+    while node.parent is not None:
+        if node.type == "if_statement":
+            return True
+        node = node.parent
+    return False
+
+
+def followed(function: Node) -> list[Edit] | None:
+    """`above = row; row += n;`, where `above` begins a step behind `row`, is that step behind it always."""
+    body = field(function, "body")
+    begun = {text(name): (d, one.child_by_field_name("value")) for d, one, name in declared(body) if d.type == "declaration"}
+    moved = [text(p) for p, _, _ in writes(body)]
+    for one, two in (pair for loop in walk(body, *LOOPS) for pair in pairwise(unconditional(field(loop, "body")))):
+        (tail, _, lead), (mover, sign, amount) = _only_write(one), _only_write(two)
+        if lead is None or amount is None or mover != text(lead) or sign not in ("+=", "-="):
+            continue
+        known = all(begun.get(name, (None, None))[1] is not None for name in (tail, mover))
+        once = moved.count(tail) == moved.count(mover) == 1 and not {tail, mover} & exposed(function)
+        if known and once and not identifiers(amount) & set(moved):
+            uses = [i for i in walk(body, "identifier") if text(i) == tail]
+            (mine, start), (theirs, ahead_) = begun[tail], begun[mover]
+            own = [i for i in uses if any(n.start_byte <= i.start_byte < n.end_byte for n in (mine, one))]
+            late = all(i.start_byte > theirs.end_byte for i in uses if i not in own)
+            if late and start is not None and ahead_ is not None and _a_step(start, ahead_, sign, amount, set(moved)):
+                behind_ = f"({mover} {'-' if sign == '+=' else '+'} ({text(amount)}))"
+                return [over(mine, ""), over(one, ";"), *(over(i, behind_) for i in uses if i not in own)]
+    return None
+
+
+def _only_write(statement: Node) -> tuple[str, str, Node | None]:
+    """The variable that a statement is about, the operator, and the value."""
+    found = list(writes(statement)) if statement.type == "expression_statement" else []
+    if len(found) != 1 or found[0][0].type != "identifier" or found[0][2] is None:
+        return "", "", None
+    return text(found[0][0]), found[0][1], bare(found[0][2])
+
+
+def _a_step(start: Node, far: Node, sign: str, amount: Node, moved: set[str]) -> bool:
+    """Whether `far` is `start` moved by the amount, and neither begins with what moves."""
+    if far.type != "binary_expression" or identifiers(far) & moved:
+        return False
+    same = text(bare(field(far, "left"))) == text(bare(start)) and text(bare(field(far, "right"))) == text(amount)
+    return same and text(field(far, "operator")) == sign[0]
