@@ -6,7 +6,7 @@
 Every file of the folder is a serial task. On `cpu` each port and each technique after it is built with OpenMP and run beside
 the function as the system's compiler builds it, on the same drawn inputs; on `cuda` it is compiled for sm_90, which says
 nothing of its results. `--depth read` compiles nothing and says whether a loop is shared out, `port` ends at the first kernel.
-What FILE.json has already is not judged again. Files of one function in several spellings are called NAME.a.c, NAME.b.c, NAME.c.c.
+What FILE.json has already is not judged again. Files of one function in several spellings are NAME.a.c, NAME.b.c, NAME.c.c.
 """
 
 import argparse
@@ -115,7 +115,9 @@ def judged(file: Path, kind: str, depth: str = "steps") -> dict:
         return {"port": f"no way: {why}", "steps": {}, "seconds": round(time.perf_counter() - started, 1)}
     if depth == "read":
         return {"port": "shared out", "steps": {}, "seconds": round(time.perf_counter() - started, 1)}
-    ports = [r for r in rewritten(task.serial, task.spec, kind, task.serial) if r.technique != "function-with-constants"]
+    ports = [
+        r for r in rewritten(task.serial, task.spec, kind, task.serial) if r.technique != "function-with-constants"
+    ]
     judge = Judge(task.serial, task.spec, kind)
     port = judge(ports[0].code)
     further = rewritten(task.serial, task.spec, kind, ports[0].code) if port == "right" and depth == "steps" else ()

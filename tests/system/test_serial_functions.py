@@ -12,15 +12,20 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FILES = sorted(file.name for file in (ROOT / "tests" / "serial_functions").iterdir())
 NO_WAY = {
-    # how often it passes is known only after it
-    "compact.b.c",
-    # one pass needs another's values
-    *("adler.a.c", "adler.b.c", "kahan.a.c", "kahan.b.c", "kahan.c.c", "compact.c.cpp"),
-    *("floyd.a.c", "floyd.c.cpp", "needleman.c.c"),
-    # what can be shared out is too little for how often it is run
-    "floyd.b.c",
+    # Welford's mean needs the one before, and the rows are walked by a pointer to where another one ended
+    "layer_norm.b.c",
 }
-SAMPLE = {"argmin_abs.b.c", "doitgen.c.cpp", "fdtd2d.c.c", "ranges.b.c", "scan_squares.c.cpp", "trisolv.b.c"}
+SAMPLE = {
+    "adler.a.c",
+    "argmin_abs.b.c",
+    "doitgen.c.cpp",
+    "fdtd2d.c.c",
+    "floyd.c.cpp",
+    "kahan.b.c",
+    "ranges.b.c",
+    "scan_squares.c.cpp",
+    "trisolv.b.c",
+}
 
 
 @pytest.fixture(scope="module")
@@ -42,5 +47,5 @@ def case(name):
 @pytest.mark.parametrize("name", [case(name) for name in FILES])
 def test_any_spelling_becomes_a_right_kernel(judged, name):
     found = judged(ROOT / "tests" / "serial_functions" / name, "cpu")
-    assert found["port"] == ("no way" if name in NO_WAY else "right")
+    assert found["port"].partition(":")[0] == ("no way" if name in NO_WAY else "right")
     assert set(found["steps"].values()) <= {"right"}

@@ -89,7 +89,11 @@ def _last_steps(way: Node) -> Iterator[tuple[Node, str, int]]:
 
 def _step(statement: Node) -> tuple[str, int] | None:
     """The variable that a statement moves, and how far."""
-    one = bare(statement.named_children[0]) if statement.type == "expression_statement" and statement.named_children else None
+    one = (
+        bare(statement.named_children[0])
+        if statement.type == "expression_statement" and statement.named_children
+        else None
+    )
     variable = next((text(p) for p, _, _ in writes(one) if p.type == "identifier"), "") if one is not None else ""
     far = step_of(one, variable) if one is not None and variable else 0
     return (variable, far) if far else None
@@ -106,7 +110,11 @@ def twins(function: Node) -> list[Edit] | None:
     for first in sorted(whole):
         steps = [p.parent for p, _, _ in writes(function) if text(p) == first]
         for second in sorted(whole - {first}):
-            if begun[first][1] == begun[second][1] and kinds[first] == kinds[second] and _together(function, steps, second):
+            if (
+                begun[first][1] == begun[second][1]
+                and kinds[first] == kinds[second]
+                and _together(function, steps, second)
+            ):
                 uses = [i for i in walk(function, "identifier") if text(i) == first]
                 gone = [over(s.parent, ";") for s in steps if s is not None and s.parent is not None]
                 early = begun[second][0].start_byte < begun[first][0].start_byte
@@ -158,9 +166,10 @@ def own_pointers(function: Node) -> list[Edit] | None:
             read_only = "const " if "const" in text(parameter).split("*")[0] else ""
             own = f"{name}_here"
             said = f" {read_only}{kind} *{own} = {name};"
-            return [(body.start_byte + 1, body.start_byte + 1, said), *(
-                over(i, own) for i in walk(body, "identifier") if text(i) == name
-            )]
+            return [
+                (body.start_byte + 1, body.start_byte + 1, said),
+                *(over(i, own) for i in walk(body, "identifier") if text(i) == name),
+            ]
     return None
 
 
@@ -175,7 +184,9 @@ def _in_branch(node: Node) -> bool:
 def followed(function: Node) -> list[Edit] | None:
     """`above = row; row += n;`, where `above` begins a step behind `row`, is that step behind it always."""
     body = field(function, "body")
-    begun = {text(name): (d, one.child_by_field_name("value")) for d, one, name in declared(body) if d.type == "declaration"}
+    begun = {
+        text(name): (d, one.child_by_field_name("value")) for d, one, name in declared(body) if d.type == "declaration"
+    }
     moved = [text(p) for p, _, _ in writes(body)]
     for one, two in (pair for loop in walk(body, *LOOPS) for pair in pairwise(unconditional(field(loop, "body")))):
         (tail, _, lead), (mover, sign, amount) = _only_write(one), _only_write(two)

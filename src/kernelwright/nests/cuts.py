@@ -31,7 +31,9 @@ def cut(code: str, name: str, sizes: Mapping[str, int]) -> str:
         ordered = (
             loop
             for loop in nest.all_loops
-            if known[loop].reason and not within(loop, known, 1) and not any(known[o].parallel for o in loop.around[:-1])
+            if known[loop].reason
+            and not within(loop, known, 1)
+            and not any(known[o].parallel for o in loop.around[:-1])
         )
         found = next(((loop, place) for loop in ordered if (place := _alone(nest, loop))), None)
         if found is None:
@@ -91,7 +93,10 @@ def _three(loop: Loop, place: str) -> str:
     head, body = loop.head, text(field(loop.node, "body"))
     assert head is not None
     kind, step = text(field(field(loop.node, "initializer"), "type")), f"{head.variable} += {head.step}"
-    near, far = f"{head.variable} {'<' if head.step > 0 else '>'} {place}", f"{head.variable} {head.order} ({head.high})"
+    near, far = (
+        f"{head.variable} {'<' if head.step > 0 else '>'} {place}",
+        f"{head.variable} {head.order} ({head.high})",
+    )
     first = f"for ({kind} {head.variable} = {head.low}; {near}; {step}) {body}"
     last = f"for ({kind} {head.variable} = {place} + ({head.step}); {far}; {step}) {body}"
     return f"{{ {first} {{ const {kind} {head.variable} = {place}; {body} }} {last} }}"

@@ -340,11 +340,20 @@ def _scalars(nest: Nest, loop: Loop, verdict: Verdict) -> None:
             verdict.reductions[name] = operator
         elif extreme is not None:
             verdict.extremes += [] if extreme in verdict.extremes else [extreme]
-        elif (scan := scan_of(loop, body, name)) is not None and verdict.scan is None:
+        elif (scan := scan_of(loop, body, name)) is not None and verdict.scan is None and not _reads_back(nest, loop):
             verdict.scan = scan
         else:
             verdict.reason = f"{name} goes from one pass to the next"
             return
+    if verdict.scan is not None and (verdict.reductions or verdict.extremes or verdict.histograms):
+        verdict.reason = f"{verdict.scan.variable} is a running sum beside others"
+
+
+def _reads_back(nest: Nest, loop: Loop) -> bool:
+    """Whether a pass may read memory behind a statement of its own that wrote it."""
+    inside = [a for a in nest.accesses if loop in a.loops]
+    stored = [(a, _statement(a.node).end_byte) for a in inside if a.write]
+    return any(not b.write and a.meets(b) and end <= b.node.start_byte for a, end in stored for b in inside)
 
 
 def element_type(nest: Nest, name: str) -> str:

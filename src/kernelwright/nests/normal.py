@@ -24,6 +24,7 @@ from kernelwright.nests.heads import (
 from kernelwright.nests.idioms import plain, uncast
 from kernelwright.nests.inline import inlined
 from kernelwright.nests.promote import promoted, running
+from kernelwright.nests.recurrences import compensated, summed_twice
 from kernelwright.nests.searches import compacted, compared, first_found, placed, searched, told
 from kernelwright.nests.structures import taken_apart
 from kernelwright.nests.syntax import (
@@ -97,6 +98,8 @@ def normal(code: str, name: str) -> str:
                     advanced,
                     promoted,
                     running,
+                    compensated,
+                    summed_twice,
                     placed,
                     compacted,
                     compared,

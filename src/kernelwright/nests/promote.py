@@ -23,6 +23,7 @@ from kernelwright.nests.syntax import (
     walk,
     writes,
 )
+from kernelwright.nests.values import unit_of
 
 
 def promoted(function: Node) -> list[Edit] | None:
@@ -50,7 +51,7 @@ def promoted(function: Node) -> list[Edit] | None:
             ):
                 continue
             own = f"acc_{loop.start_byte}"
-            kind = kinds[array][0].replace("const ", "")
+            kind = unit_of(kinds[array][0])
             return [
                 ahead(loop, f"{{ {kind} {own} = {text(place)}; "),
                 *(over(p, own) for p in places),
@@ -62,7 +63,7 @@ def promoted(function: Node) -> list[Edit] | None:
 def _aliased(function: Node, array: str) -> bool:
     """Whether another pointer of the function may lead to the same array."""
     made = [d for _, d, _ in declared(function) if d.type == "init_declarator" and "*" in text(field(d, "declarator"))]
-    return any(mentions(d, array) for d in made) or array in assigned(function)
+    return any(mentions(d, array) for d in made) or any(text(p) == array for p, _, _ in writes(function))
 
 
 def _stores(loop: Node, place: Node) -> bool:
@@ -89,7 +90,7 @@ def running(function: Node) -> list[Edit] | None:
         if found is None or found[0] not in kinds or _aliased(function, found[0]):
             continue
         array, before, value = found
-        own, kind = f"run_{loop.start_byte}", kinds[array][0].replace("const ", "")
+        own, kind = f"run_{loop.start_byte}", unit_of(kinds[array][0])
         first = re.sub(rf"\b{head.variable}\b", f"({head.low})", before)
         return [
             ahead(loop, f"if (({head.high}) > ({head.low})) {{ {kind} {own} = {first}; "),
@@ -104,8 +105,12 @@ def _recurrence(one: Node, variable: str) -> tuple[str, str, str] | None:
     left, right, operator = field(one, "left"), bare(field(one, "right")), text(field(one, "operator"))
     here = _squeezed(left)
     back = {here.replace(f"[{variable}]", f"[{variable}-1]"), re.sub(rf"\b{variable}\]", f"{variable}-1]", here)}
+    ahead_ = re.fullmatch(rf"(.*[\[+]{variable})\+(\d+)\]", here)  # `a[i + 1] = a[i] + e`
+    if ahead_:
+        back.add(f"{ahead_[1]}{f'+{int(ahead_[2]) - 1}' if ahead_[2] != '1' else ''}]")
     array = text(base_of(left))
-    if left.type != "subscript_expression" or here in back:
+    back.discard(here)
+    if left.type != "subscript_expression" or not back:
         return None
     if operator == "+=" and _squeezed(right) in back:
         return array, text(right), text(left)

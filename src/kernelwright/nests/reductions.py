@@ -12,6 +12,7 @@ from kernelwright.nests.syntax import (
     assigned,
     bare,
     called,
+    declared,
     field,
     mentions,
     statements,
@@ -197,6 +198,19 @@ def extreme_of(body: Node, name: str) -> Extreme | None:
     return None
 
 
+def _behind(body: Node, statement: Node, name: str) -> set[str]:
+    """Variables that a pass computes a statement's operands from, the variable itself aside, or decides by."""
+    given = [(text(n), o) for _, o, n in declared(body)]
+    given += [(text(place), value) for place, _, value in writes(body) if value is not None]
+    given += [(n, field(one, "condition")) for one in walk(body, "if_statement") for n in assigned(one)]
+    given = [(n, value) for n, value in given if n != name]
+    found, more = set[str](), {text(i) for i in walk(statement, "identifier")} - {name}
+    while more - found:
+        found |= more
+        more = {text(i) for n, value in given if n in found for i in walk(value, "identifier")}
+    return found
+
+
 def scan_of(loop: Loop, body: Node, name: str) -> Scan | None:
     """A running sum, advanced once a pass and otherwise only read."""
     if loop.head is None or loop.head.step != 1 or any(walk(body, *LOOPS)):
@@ -209,6 +223,7 @@ def scan_of(loop: Loop, body: Node, name: str) -> Scan | None:
             and len(done) == 1
             and statement.parent == body
             and name in assigned(statement)
+            and name not in _behind(body, statement, name)
         ):
             return Scan(name, operator, statement)
     return None

@@ -183,7 +183,9 @@ def _known(origin: str, said: str, used: frozenset[str]) -> tuple[str, Nest, dic
         code = by_stride(code, name, sizes)
     nest = read_nest(code, name, sizes)
     known = verdicts(nest)
-    if not shared(nest, known, 1):
-        nest = read_nest(slanted(cut(parted(code, name, sizes), name, sizes), name, sizes), name, sizes)
+    for change in (cut, slanted, lambda *said: slanted(parted(*said), name, sizes)):
+        if shared(nest, known, 1):
+            break
+        nest = read_nest(change(code, name, sizes), name, sizes)
         known = verdicts(nest)
     return head, nest, known

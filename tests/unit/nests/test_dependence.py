@@ -90,7 +90,26 @@ def word(verdict):
         ("float *p = out; int i = 0; while (i < n) { *p++ = x[i]; *p++ = y[i]; i++; }", ["free"]),
         ("float *p = out; for (int i = 0; i < n; i++) { *p++ = x[i]; *p-- = y[i]; p++; }", ["in order"]),
         ("int i = 0; while (i < n) { for (int j = 0; j < m; j++) { if (j == 9) continue; *out += 1; } i++; }", ["+", "+"]),
-        ("int i = 0; while (i < n) { if (x[i] > 0) { i++; continue; } out[i] = 1; i++; }", ["in order"]),
+        ("int i = 0; while (i < n) { if (x[i] > 0) { i++; continue; } out[i] = 1; i++; }", ["free"]),
+        ("int i = 0; while (i < n) { if (x[i] > 0) { i += 2; continue; } out[i] = 1; i++; }", ["in order"]),
+        ("int i = 0; while (i < n) { if (x[i] > 0) { i++; *out += i; } else i++; }", ["in order"]),
+        ("float s = 0, t = 0; for (int i = 0; i < n; i++) { s += x[i]; out[i] = s; t += s; } *out = t;", ["in order"]),
+        ("float s = 0; for (int i = 0; i < n; i++) { float v = x[i] - s; s += v / 2; out[i] = s; }", ["in order"]),
+        ("float s = 0; for (int i = 0; i < n; i++) { int k = 0; if (s > 1) k = 1; s += k; out[i] = s; }", ["in order"]),
+        ("float s = 0; for (int i = 0; i < n; i++) { float v = s; if (v > 1) s += x[i]; out[i] = s; }", ["in order"]),
+        ("float s = 0; for (int i = 0; i < n; i++) { out[i] = s; s += out[i]; }", ["in order"]),
+        ("float s = 0; for (int i = 0; i < n; i++) { float *p = out + i; *p = s; s += out[i]; }", ["in order"]),
+        ("float s = 0; for (int i = 0; i < n; i++) { float v = out[i]; out[i] = s; s += v; }", ["scan"]),
+        ("float *to = out; for (int i = 0; i < n; i++) { if (x[i] < 0) continue; *to++ = x[i]; }", ["scan"]),
+        ("float *p = out, *q = a; for (int i = 0; i < n; i++) if (x[i] > 0) { *p++ = x[i]; *q++ = y[i]; }", ["scan"]),
+        ("float *p = out, *q = a; for (int i = 0; i < n; i++) { if (x[i] > 0) { *p++ = x[i]; } else { *q++ = y[i]; } }",
+         ["in order"]),
+        ("float *back = out, *p = out + m; for (int i = 1; i < n; i++) { p[0] = x[i] + back[0]; back = p; p += m; }",
+         ["in order"]),
+        ("float *back = a, *p = a + m; for (int i = 1; i < n; i++) { out[i] = back[0] + p[1]; back = p; p += m; }", ["free"]),
+        ("float *back = a, *p = a + 1; for (int i = 1; i < n; i++) { out[i] = back[0]; back = p; p += m; }", ["in order"]),
+        ("out[0] = 0; for (int i = 0; i < n; i++) out[i + 1] = out[i] + x[i];", ["scan"]),
+        ("out[0] = 0; for (int i = 0; i < n; i++) out[i + 2] = out[i] + x[i];", ["in order"]),
         ("for (int k = n; k; --k) out[k - 1] = x[k];", ["free"]),
         ("int k = n; while (k-- > 0) out[k] = x[k];", ["free"]),
         ("int ok = 0; for (int i = 0; i < n; i++) if (x[i] < 0) { ok = 1; break; } *out = ok;", ["||"]),
@@ -184,3 +203,38 @@ def test_macros_are_what_they_stand_for():
     loops = "#ifdef WRONG\n#define LOOP(i) nothing\n#else\n#define LOOP(i) for (int i = 0; i < 64; i++)\n#endif"
     macros = f"#define AT(r, c) ((r) * WIDE + (c))\n#define WIDE 48\n{loops}"
     assert said("LOOP(i) for (int j = 0; j < WIDE; j++) out[AT(i, j)] = x[AT(i, 0)];", macros) == ["free", "free"]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (f"float s = 0, c = 0; {OUTER} {{ float y = x[i] - c, t = s + y; c = (t - s) - y; s = t; }} *out = s;", ["+"]),
+        (f"float s = 0, c = 0, y, t; {OUTER} {{ y = x[i] - c; t = s + y; c = (t - s) - y; s = t; }} *out = s;", ["+"]),
+        (f"float s = 0, c = 0; {OUTER} {{ float y = x[i] - c, t = s + y; c = (t - s) + y; s = t; }} *out = s;", ["in order"]),
+        (f"float s = 0, c = 1; {OUTER} {{ float y = x[i] - c, t = s + y; c = (t - s) - y; s = t; }} *out = s;", ["in order"]),
+        (f"double s = 0, c = 0; {OUTER} {{ double y = x[i] - c, t = s + y; c = (t - s) - y; s = t; }} *out = s;",
+         ["in order"]),
+        (f"float s = 0, c = 0; {OUTER} {{ int y = x[i] - c; float t = s + y; c = (t - s) - y; s = t; }} *out = s;",
+         ["in order"]),
+        (f"float s = 0, c = 0; {OUTER} {{ float t = s + x[i]; if (s > x[i]) c += (s - t) + x[i]; else c += (x[i] - t) + s; "
+         "s = t; } *out = s + c;", ["+"]),
+        (f"float s = 0, c = 0; {OUTER} {{ float t = s + x[i]; if (s > x[i]) c += (s - t) + x[i]; s = t; }} *out = s + c;",
+         ["in order"]),
+        (f"float s = 0, t = 0; {OUTER} {{ s += x[i]; t += s; }} *out = s + t;", ["+ +"]),
+        (f"float s = 0, t = 0; {OUTER} {{ t += s; s += x[i]; }} *out = s + t;", ["+ +"]),
+        (f"float s = 0, t = 0; {OUTER} {{ s += x[i]; if (x[i] > 0) t += s; }} *out = s + t;", ["in order"]),
+        (f"unsigned s = 0, t = 0; {OUTER} {{ s += at[i]; t += s; }} *out = s + t;", ["+ +"]),
+        (f"unsigned s = 0, t = 0; {OUTER} {{ s += x[i]; t += s; }} *out = s + t;", ["in order"]),
+        (f"unsigned s = 0; long t = 0; {OUTER} {{ s += at[i]; t += s; }} *out = s + t;", ["in order"]),
+        (f"unsigned s = 0; {OUTER} s = (s + b[i]) % 251; *out = s;", ["+"]),
+        (f"unsigned s = 0, t = 0; {OUTER} {{ s = (b[i] + s) % 251; t = (t + s) % 251; }} *out = s + t;", ["+ +"]),
+        (f"unsigned s = 0, t = 0; {OUTER} {{ s = (b[i] + s) % 251; t = (t + s) % 241; }} *out = s + t;", ["in order"]),
+        (f"unsigned s = 300; {OUTER} s = (s + b[i]) % 251; *out = s;", ["in order"]),
+        (f"unsigned s = 0; {OUTER} s = (s + at[i]) % 251; *out = s;", ["in order"]),
+        (f"unsigned char s = 0; {OUTER} s = (s + b[i]) % 251; *out = s;", ["in order"]),
+        (f"unsigned s = 0; {OUTER} s = (s - b[i]) % 251; *out = s;", ["in order"]),
+    ],
+)  # fmt: skip
+def test_a_recurrence_that_is_a_sum_by_algebra_is_one(body, expected):
+    body = body.replace("float y = x[i] - c, t", "float y = x[i] - c; float t")
+    assert said(f"const unsigned char *b = (const unsigned char *)y; {body}") == expected

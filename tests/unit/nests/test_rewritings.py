@@ -197,3 +197,33 @@ def test_lanes_wait_before_they_store_what_others_of_the_warp_read():
       for (int k = 0; k < 20; k++) out[i * 20 + k] = t; }} }}"""
     made = source(code, SPEC, "cuda", frozenset({"thread-per-element", "warp-per-row"}))
     assert made[made.rindex("__launch_bounds__") :].count("__syncwarp") == 2
+
+
+SQUARE = "void f(const float *x, float *out, int n) { for (int k = 0; k < 100; k++) for (int i = 0; i < 100; i++) "
+
+
+@pytest.mark.parametrize(
+    ("inner", "halves"),
+    [
+        ("for (int j = 0; j < 100; j++) out[i * 100 + j] += out[i * 100 + k] * out[k * 100 + j];", 2),
+        ("for (int j = 0; j < 100; j++) out[i * 100 + j] += out[(99 - k) * 100 + j];", 3),
+        ("for (int j = 0; j < 100; j++) out[i * 100 + j] += out[7 * 100 + j];", 3),
+        ("for (int j = 0; j < 100; j++) out[i * 100 + j] += out[k * 100 + j] + out[(k + 1) * 100 + j];", 0),
+        ("for (int j = 0; j < 100; j++) out[i * 100 + j] += out[k * 100 + j] + out[i * 100 + j - 100];", 0),
+        ("for (int j = 0; j < 100; j++) { if (x[j] > 2) break; out[i * 100 + j] += out[k * 100 + j]; }", 2),
+        ("{ for (int j = 0; j < 100; j++) out[i * 100 + j] += out[k * 100 + j]; if (x[i] > 9) break; }", 0),
+    ],
+)
+def test_a_loop_that_one_pass_keeps_in_order_is_cut_around_it(inner, halves):
+    wide = SPEC.model_copy(update={"sizes": {"n": 10_000}})
+    made = source(f"{SQUARE}{inner} }}", wide, "cpu", frozenset({"threads-over-rows"}))
+    assert (made or "").count("#pragma omp parallel for") == halves
+
+
+def test_what_stands_before_an_inner_loop_goes_first_only_where_it_needs_nothing_of_it():
+    row = "for (int i = 1; i < 100; i++) { FIRST for (int j = 1; j < 100; j++) out[i * 100 + j] = IN + x[i + j]; }"
+    inner = "out[i * 100 + j - 1] * out[i * 100 + j - 100]"
+    code = f"{HEAD}{{ {row} }}".replace("IN", inner)
+    wide = SPEC.model_copy(update={"sizes": {"n": 10_000}})
+    assert hindrance(code.replace("FIRST", "out[i * 100] = out[i * 100 - 100] * 2;"), wide, "cpu") == ""
+    assert "passes meet" in hindrance(code.replace("FIRST", "out[i * 100] = out[i * 100 - 1] * 2;"), wide, "cpu")
