@@ -5,6 +5,9 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
+from kernelwright.records.workloads import Part
+from kernelwright.tasks.workloads import at_point
+
 VAR, H = {"type": "var"}, {"type": "const", "value": 32}
 RANDOM = {"type": "random"}
 FLOATS = ("float32", "float64", "float16", "bfloat16")
@@ -296,6 +299,15 @@ def _write_files(root: Path, one: Made) -> None:
     for name, data in one.files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(data)
+
+
+def run(source, point):
+    """What the task draws at one workload, and its results."""
+    workloads, space = source.workloads, {}
+    part = Part(point=point, sizes=workloads.sizes(point.axes), among=1)
+    exec(compile(at_point(source, part).source, "<task>", "exec"), space)
+    given = space["get_inputs"]()
+    return given, space["Model"]()(*given), part.sizes
 
 
 assert len(TABLE) >= 60

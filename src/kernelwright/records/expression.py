@@ -60,6 +60,22 @@ def holds(comparison: str, sizes: Mapping[str, int]) -> bool:
         raise ValueError(f"{comparison!r} is no comparison of sizes ({error})") from None
 
 
+def in_order(expressions: Mapping[str, str]) -> dict[str, str]:
+    """Expressions by name, each after those that it names.
+
+    Raises:
+        ValueError: one follows from itself.
+    """
+    found: dict[str, str] = {}
+    waiting = dict(expressions)
+    while waiting:
+        ready = [name for name, text in waiting.items() if not named_in(text) & waiting.keys()]
+        if not ready:
+            raise ValueError(f"{next(iter(waiting))} follows from itself: {', '.join(waiting.values())}")
+        found |= {name: waiting.pop(name) for name in ready}
+    return found
+
+
 def named_in(expression: Expression) -> frozenset[str]:
     """The sizes that an expression or a comparison names; none where it is neither."""
     try:

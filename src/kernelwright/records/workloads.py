@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from kernelwright.records.base import Record
-from kernelwright.records.expression import holds, worth
+from kernelwright.records.expression import holds, in_order, worth
 
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z_0-9]*$", max_length=100)]
 MOST_WORKLOADS = 256
@@ -115,12 +115,12 @@ class WorkloadSet(Record):
         """
         found = {axis.name: axis.low for axis in self.axes if not axis.varies and not axis.expression} | dict(axes)
         for axis in self.axes:
-            if axis.expression:
-                found[axis.name] = worth(axis.expression, found)
-            elif axis.name not in found:
+            if axis.name not in found and not axis.expression:
                 raise ValueError(f"the axis {axis.name} has no value")
-            elif axis.varies and not self._takes(axis, found[axis.name]):
+            if axis.varies and not self._takes(axis, found[axis.name]):
                 raise ValueError(f"the axis {axis.name} is {axis.words}, and not {found[axis.name]}")
+        for name, expression in in_order({a.name: a.expression for a in self.axes if a.expression}).items():
+            found[name] = worth(expression, found)
         return found
 
     def allows(self, axes: Mapping[str, int]) -> bool:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from definitions_combined import TOGETHER
 from definitions_table import (
     CHOICES,
     CUSTOM,
@@ -13,27 +14,17 @@ from definitions_table import (
     TABLE,
     VAR,
     made,
+    run,
     tensor,
     write_problem,
     write_trace_set,
 )
 from kernelwright.errors import TaskError
-from kernelwright.records.workloads import Part
-from kernelwright.tasks.definition import MOST_FILE_BYTES
+from kernelwright.tasks.definitions.stored import MOST_BYTES
 from kernelwright.tasks.table import read_task
-from kernelwright.tasks.workloads import at_point
 
 
-def run(source, point):
-    """What the task draws at one workload, and its results."""
-    workloads, space = source.workloads, {}
-    part = Part(point=point, sizes=workloads.sizes(point.axes), among=1)
-    exec(compile(at_point(source, part).source, "<task>", "exec"), space)
-    given = space["get_inputs"]()
-    return given, space["Model"]()(*given), part.sizes
-
-
-@pytest.mark.parametrize("one", TABLE, ids=[one.name for one in TABLE])
+@pytest.mark.parametrize("one", [*TABLE, *TOGETHER], ids=lambda one: one.name)
 def test_every_definition_is_drawn_in_its_shapes_and_dtypes_at_each_workload(tmp_path, one):
     torch = pytest.importorskip("torch")
     source = read_task(write_problem(tmp_path, one))
@@ -44,8 +35,8 @@ def test_every_definition_is_drawn_in_its_shapes_and_dtypes_at_each_workload(tmp
         results = found if isinstance(found, tuple) else (found,)
         specs = [*one.definition["inputs"].values(), *one.definition["outputs"].values()]
         for each, spec in zip((*given, *results), specs, strict=True):
-            if spec["shape"] is not None:
-                assert list(each.shape) == [int(a) if a.isdigit() else sizes[a] for a in spec["shape"]]
+            if spec["shape"] is not None and each is not None:
+                assert list(each.shape) == [int(a) if str(a).isdigit() else sizes[a] for a in spec["shape"]]
                 assert each.dtype == getattr(torch, spec["dtype"])
 
 
@@ -108,7 +99,7 @@ def test_a_stored_input_that_is_too_large_is_refused_with_its_size(tmp_path):
     file = write_problem(tmp_path, STORED)
     head = json.dumps({"w": {"dtype": "F32", "shape": [1 << 20], "data_offsets": [0, 1 << 22]}}).encode()
     (tmp_path / "blobs/w.safetensors").write_bytes(len(head).to_bytes(8, "little") + head + bytes(1 << 22))
-    with pytest.raises(TaskError, match=f"4,194,304 bytes, at most {MOST_FILE_BYTES:,}"):
+    with pytest.raises(TaskError, match=f"4,194,304 bytes, at most {MOST_BYTES:,}"):
         read_task(file)
 
 

@@ -96,7 +96,7 @@ def test_domains_that_make_no_sense_are_refused(write, literal):
 def test_the_table_holds_every_format(modules_of):
     formats = modules_of(kernelwright.tasks) - {
         "table", "kernel_file", "launch_function", "module_names", "files", "neighbours", "published", "serial_skeleton",
-        "drawn_sizes", "workloads", "free_axes",
+        "drawn_sizes", "workloads", "free_axes", "definitions",
     }  # fmt: skip
     assert {f"read_{name}" for name in formats} == {reader.__name__ for reader in READERS.values()}
 

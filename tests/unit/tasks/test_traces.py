@@ -7,7 +7,7 @@ import pytest
 from definitions_table import CUSTOM, STORED, TABLE, write_problem
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import BuildFailed, Crashed, Incorrect, TimedOut, Verified, WorkloadResult
-from kernelwright.tasks.definition import Definition, Workload
+from kernelwright.tasks.definitions.schema import Definition, Workload
 from kernelwright.tasks.published.table import read_published
 from kernelwright.tasks.published.traces import FORMS, Emitted, trace_files
 from kernelwright.tasks.table import read_task

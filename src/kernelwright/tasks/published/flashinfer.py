@@ -15,7 +15,9 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kernelwright.records.published import PublishedKernel
-from kernelwright.tasks.definition import Definition, Workload, json_lines, task_text, workloads_in
+from kernelwright.tasks.definition import json_lines, workloads_in
+from kernelwright.tasks.definitions.schema import Definition, Workload, expressions
+from kernelwright.tasks.definitions.text import task_text
 from kernelwright.tasks.files import read_within
 from kernelwright.tasks.published.forms import parse_speedup
 
@@ -140,17 +142,20 @@ def _sizes(inputs):
 
 class ModelNew(torch.nn.Module):
     def forward(self, *inputs):
-        if not GIVEN:
+        device = next((each.device for each in inputs if isinstance(each, torch.Tensor)), None)
+        dtypes = [getattr(torch, dtype, None) for _, dtype in OUTPUTS.values()]
+        if GIVEN:
+            sizes = _sizes(inputs)
+            shapes = [[int(a) if a.isdigit() else sizes[a] for a in axes or ()] for axes, _ in OUTPUTS.values()]
+            found = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in zip(shapes, dtypes)]
+            RUN(*inputs, *found)
+        else:
             found = RUN(*inputs)
-            found = tuple(found.values()) if isinstance(found, dict) else found
-            return found[0] if isinstance(found, (tuple, list)) and len(found) == 1 else found
-        device = next(each.device for each in inputs if isinstance(each, torch.Tensor))
-        sizes = _sizes(inputs)
-        shapes = [[int(axis) if axis.isdigit() else sizes[axis] for axis in names or ()] for names, _ in OUTPUTS]
-        dtypes = [getattr(torch, dtype) for _, dtype in OUTPUTS]
-        outputs = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in zip(shapes, dtypes)]
-        RUN(*inputs, *outputs)
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+            found = [found[name] for name in OUTPUTS] if isinstance(found, dict) else found
+            found = found if isinstance(found, (tuple, list)) else [found]
+        made = zip(found, dtypes, strict=True)
+        found = [f if isinstance(f, torch.Tensor) else torch.as_tensor(f, dtype=d, device=device) for f, d in made]
+        return found[0] if len(found) == 1 else tuple(found)
 """
 _IMPORTED = """    sys.path.insert(0, str(folder))
     return getattr(importlib.import_module(FILE.removesuffix(".py").replace("/", ".")), FUNCTION)"""
@@ -161,16 +166,25 @@ _COMPILED = """    from torch.utils.cpp_extension import load
 
 
 def kernel_text(definition: Definition, solution: Solution) -> str:
-    """A module with `ModelNew` that calls the solution, at whatever sizes its inputs have."""
+    """A module with `ModelNew` that calls the solution, at whatever sizes its inputs have.
+
+    Raises:
+        ValueError: it wants its outputs given, and no input says how large one is.
+    """
     file, _, function = solution.spec.entry_point.partition("::")
+    known = {axis for tensor in definition.inputs.values() for axis in tensor.shape or ()}
+    varying = {name for name, axis in definition.axes.items() if axis.type == "var"} - known
+    wanted = {axis for tensor in definition.outputs.values() for axis in tensor.shape or ()}
+    if solution.spec.destination_passing_style and (unknown := sorted(varying & wanted)):
+        raise ValueError(f"it wants its outputs given, and no input has the axis {unknown[0]}: have it return them")
     return _KERNEL.format(
         sources=json.dumps({source.path: source.content for source in solution.sources}, indent=1),
         file=file,
         function=function,
         inputs=repr([tensor.shape for tensor in definition.inputs.values()]),
-        outputs=repr([(tensor.shape, tensor.dtype) for tensor in definition.outputs.values()]),
+        outputs=repr({name: (tensor.shape, tensor.dtype) for name, tensor in definition.outputs.items()}),
         axes=repr({name: axis.value for name, axis in definition.axes.items() if axis.type == "const"}),
-        expressions=repr({name: axis.expression for name, axis in definition.axes.items() if axis.type == "expr"}),
+        expressions=repr(expressions(definition.axes)),
         given=solution.spec.destination_passing_style,
         loading=_IMPORTED if file.endswith(".py") else _COMPILED,
     )
@@ -188,10 +202,10 @@ def _all(folder: Path, kind: type[Model]) -> Iterator[Model]:
 def _claims(folder: Path) -> dict[str, float]:
     """The median of the speedups that traces tell, by solution."""
     found: dict[str, list[float]] = {}
-    for trace in json_lines(sorted(folder.rglob("*.jsonl")) if folder.is_dir() else [], folder):
-        evaluation = trace.get("evaluation")
+    for _, trace in json_lines(sorted(folder.rglob("*.jsonl")) if folder.is_dir() else [], folder):
+        evaluation = trace.get("evaluation") if isinstance(trace, dict) else None
         performance = evaluation.get("performance") if isinstance(evaluation, dict) else None
         claim = parse_speedup(performance.get("speedup_factor")) if isinstance(performance, dict) else None
-        if claim:
+        if claim and isinstance(trace, dict):
             found.setdefault(str(trace.get("solution")), []).append(claim)
     return {name: median(values) for name, values in found.items()}

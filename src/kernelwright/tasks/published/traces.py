@@ -5,6 +5,7 @@ result, against fp64; there is no absolute one, which the format calls NaN. A ve
 """
 
 import json
+import re
 from pathlib import Path
 from statistics import median
 from typing import Literal, NamedTuple
@@ -28,7 +29,8 @@ from kernelwright.records.run import Environment
 from kernelwright.records.task import Task
 from kernelwright.records.tensor import TensorSpec
 from kernelwright.records.workloads import WorkloadPoint
-from kernelwright.tasks.definition import Definition, Workload, workloads_beside
+from kernelwright.tasks.definition import workloads_beside
+from kernelwright.tasks.definitions.schema import Definition, Workload
 from kernelwright.tasks.files import read_text
 
 Form = Literal["flashinfer-trace", "sol"]
@@ -62,9 +64,9 @@ class Emitted(NamedTuple):
 
 def trace_files(form: Form, told: Emitted) -> dict[str, str]:
     """Texts by their paths within a data set: traces, the kernel as a solution where it can be one, and the definition."""
-    name, file = told.task.name, told.file
+    name, file = _as_file(told.task.name), told.file
     definition = file if file.suffix == ".json" else None
-    known = {each.uuid: each for each in workloads_beside(name, file)[0]} if definition is not None else {}
+    known = {each.uuid: each for each in workloads_beside(told.task.name, file)[0]} if definition is not None else {}
     traces = "".join(f"{json.dumps(line)}\n" for line in _traces(form, told, known))
     solution = _solution(told)
     folders = {"definition": "definitions/ops", "solution": "solutions/ops", "traces": "traces/ops"}
@@ -77,8 +79,13 @@ def trace_files(form: Form, told: Emitted) -> dict[str, str]:
         texts["definition"] = (text, ".json")
     if form == "sol":
         return {f"{name}/{what}{ending}": text for what, (text, ending) in texts.items()}
-    names = {"solution": told.name}
+    names = {"solution": _as_file(told.name)}
     return {f"{folders[what]}/{names.get(what, name)}{ending}": text for what, (text, ending) in texts.items()}
+
+
+def _as_file(name: str) -> str:
+    """A name as a file's, whatever it has of folders."""
+    return re.sub(r"[^\w.-]+", "_", name).strip(".") or "unnamed"
 
 
 def _traces(form: Form, told: Emitted, known: dict[str, Workload]) -> list[dict[str, JsonValue]]:

@@ -8,6 +8,7 @@ import inspect
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
@@ -54,18 +55,24 @@ class Large:
     """The constructor's arguments at full size, as `TaskLoaded.init`."""
 
     def drawn(self, draw: Callable[[], object], inputs: Sequence[TensorSpec | Scalar]) -> object:
-        """What `get_inputs` draws for these inputs, of their sizes from the beginning where it bears that, else as it is."""
+        """What `get_inputs` draws for these inputs, of their sizes from the beginning where it bears that, else as it is.
+
+        Of a task with axes these are changed, so that lengths, offsets and choices follow; else what makes a tensor is.
+        """
         wanted = [spec.shape for spec in inputs if isinstance(spec, TensorSpec)]
         sizes = _replaced((t.shape for t in self.full.tensors), wanted)
         if not sizes:
             return draw()
-        try:
-            with _Smaller(sizes):
-                found = draw()
-            values = [v for _, v in calltree.flatten(found, ())[0] if isinstance(v, torch.Tensor)]
-        except Exception:  # noqa: BLE001 (the task's own code: it is called again as it is)
-            return draw()
-        return found if [tuple(v.shape) for v in values] == wanted else draw()
+        for asked, instead in (*_at_axes(draw, sizes), (draw, sizes)):
+            try:
+                with _Smaller(instead):
+                    found = asked()
+                values = [v for _, v in calltree.flatten(found, ())[0] if isinstance(v, torch.Tensor)]
+            except Exception:  # noqa: BLE001 (the task's own code: it is called again as it is)
+                continue
+            if [tuple(v.shape) for v in values] == wanted:
+                return found
+        return draw()
 
     def at_full_size(self, seen: TaskLoaded) -> TaskLoaded:
         """What was seen, with the shapes of the full size."""
@@ -87,6 +94,14 @@ def _replaced(full: Iterable[tuple[int, ...]], small: Iterable[tuple[int, ...]])
         (a, b) for one, other in zip(full, small, strict=True) for a, b in zip(one, other, strict=True) if a != b
     }
     return dict(changes) if len(dict(changes)) == len(changes) else {}
+
+
+def _at_axes(draw: Callable[[], object], sizes: Mapping[int, int]) -> list[tuple[Callable[[], object], dict[int, int]]]:
+    """The same with other values of the axes that it is given, and nothing else changed; nothing where it is given none."""
+    if not isinstance(draw, partial):
+        return []
+    axes = {name: sizes.get(value, value) for name, value in draw.keywords.items() if type(value) is int}
+    return [(partial(draw, **axes), {})] if axes != draw.keywords else []
 
 
 class _Smaller(TorchFunctionMode):  # type: ignore[misc]

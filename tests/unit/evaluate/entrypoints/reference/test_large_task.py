@@ -56,3 +56,13 @@ def test_what_is_small_enough_or_runs_on_values_alone_is_described_as_it_is():
     for most in (None, 1 << 30, 1):
         side, found = loaded(text, most_bytes=most)
         assert (found.inputs[0].shape, side._large) == ((70, 50), None)
+
+
+def test_what_follows_from_axes_is_drawn_of_the_smaller_ones():
+    text = TextTask("x, ends", "x * ends.sum()", "torch.randn(n, 64), torch.tensor([0, n])").text
+    text = text.replace("def get_inputs():", "def get_inputs(n):")
+    text += "\nimport functools as _f\nget_inputs = _f.partial(get_inputs, n=9_000_000)\n"
+    side, found = loaded(text, most_bytes=1 << 30)
+    assert found.inputs[0].shape == (9_000_000, 64)
+    x, ends = side._draw(3)
+    assert len(x) == ends[1] < 1_000_000
