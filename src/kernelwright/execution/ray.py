@@ -12,10 +12,10 @@ import asyncio
 import contextlib
 import itertools
 import os
-import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, Literal, TypeVar, cast
 
 from kernelwright.errors import KernelwrightError, RefereeError
@@ -67,10 +67,14 @@ def _ending(done: asyncio.Task[bytes]) -> Said:
     return "result", done.result()
 
 
-ENOUGH = 2
-"""Jobs in flight that keep a worker busy; with more, another worker may as well meet their affinity."""
-REMEMBERED = 4
-"""Kins that a worker is taken to know still."""
+MEETING = 4
+"""Jobs that a worker does in the time in which another one meets their task."""
+REMEMBERED = 16
+"""Kins that a worker is taken to know still; it has room for more."""
+PASSED = 16
+"""How often the first in turn may be passed by."""
+APART = 4
+"""Of so many workers one is kept for suspects at most, so that a lost node does not still the others."""
 
 H = TypeVar("H")
 
@@ -88,19 +92,30 @@ class WorkerSlot(Generic[H]):
     lost: bool = False
     affinities: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
-    def takes(self, alone: bool) -> bool:
+    def takes(self) -> bool:
         """Whether it can be given a job now."""
-        return not (self.lost or self.alone) and self.load < (1 if alone else IN_FLIGHT)
+        return not (self.lost or self.alone) and self.load < IN_FLIGHT
+
+    def seat(self, granted: asyncio.Future["WorkerSlot[H]"], affinity: str, alone: bool = False) -> None:
+        """Give it a job."""
+        self.load, self.alone = self.load + 1, alone
+        if affinity in self.affinities:
+            self.affinities.remove(affinity)
+        if affinity:
+            self.affinities.append(affinity)  # the latest is the last to be forgotten
+        granted.set_result(self)
 
 
 class WorkerSlots(Generic[H]):
-    """All workers, for the tasks of one event loop. First come, first served among jobs that any seat takes."""
+    """All workers, for the tasks of one event loop. Suspects go first, then affinities take turns, jobs of one in order."""
 
     def __init__(self) -> None:
         self.all: list[WorkerSlot[H]] = []
         self.fault: Exception | None = None
         """Why there will be no seat; raised for every job that waits for one."""
-        self._waiting: deque[tuple[asyncio.Future[WorkerSlot[H]], str, bool]] = deque()
+        self._suspects: deque[tuple[asyncio.Future[WorkerSlot[H]], str]] = deque()
+        self._waiting: dict[str, deque[asyncio.Future[WorkerSlot[H]]]] = {}
+        self._passed = 0
 
     async def take(self, affinity: str, alone: bool = False) -> WorkerSlot[H]:
         """Wait for a seat; it must be given back.
@@ -109,7 +124,10 @@ class WorkerSlots(Generic[H]):
             the fault: there are none, and none will come.
         """
         granted: asyncio.Future[WorkerSlot[H]] = asyncio.get_running_loop().create_future()
-        self._waiting.append((granted, affinity, alone))
+        if alone:
+            self._suspects.append((granted, affinity))
+        else:
+            self._waiting.setdefault(affinity, deque()).append(granted)
         self.dispatch()
         try:
             return await granted
@@ -142,31 +160,60 @@ class WorkerSlots(Generic[H]):
 
     def dispatch(self) -> None:
         """Hand free seats to those who wait, and the fault if there is one."""
-        left: deque[tuple[asyncio.Future[WorkerSlot[H]], str, bool]] = deque()
-        for granted, affinity, alone in self._waiting:
-            if granted.done():
-                continue
-            if self.fault is not None and not self.all:
-                granted.set_exception(self.fault)
-            elif (slot := self._best(affinity, alone)) is None:
-                left.append((granted, affinity, alone))
-            else:
-                slot.load, slot.alone = slot.load + 1, alone
-                if affinity and affinity not in slot.affinities:
-                    slot.affinities.append(affinity)
-                granted.set_result(slot)
-        self._waiting = left
+        if self.fault is not None and not self.all:
+            self._refuse(self.fault)
+            return
+        kept = self._seat_suspects() if self._suspects else []
+        free = [slot for slot in self.all if slot.takes() and slot not in kept]
+        while free and self._waiting:
+            slot, affinity = self._next(free)
+            queue = self._waiting.pop(affinity)
+            granted = queue.popleft()
+            if queue:
+                self._waiting[affinity] = queue  # behind all others
+            if not granted.done():
+                slot.seat(granted, affinity)
+                if not slot.takes():
+                    free.remove(slot)
 
-    def _best(self, affinity: str, alone: bool) -> WorkerSlot[H] | None:
-        free = [slot for slot in self.all if slot.takes(alone)]
-        knowing = [slot for slot in free if affinity in slot.affinities]
-        if knowing and min(knowing, key=_load).load < ENOUGH:
-            return min(knowing, key=_load)
-        return min(free, key=lambda slot: (slot.load, slot not in knowing), default=None)
+    def _next(self, free: Sequence[WorkerSlot[H]]) -> tuple[WorkerSlot[H], str]:
+        """The best worker for whose turn it is; where that would have to meet a task, others that it knows may pass."""
+        first = next(iter(self._waiting))
+        slot = min(free, key=partial(_distance, first))
+        if first not in slot.affinities and self._passed < PASSED:
+            known = next((affinity for affinity in slot.affinities if affinity in self._waiting), first)
+            self._passed = self._passed + 1 if known != first else 0
+            return slot, known
+        self._passed = 0
+        return slot, first
+
+    def _seat_suspects(self) -> list[WorkerSlot[H]]:
+        """Give suspects workers that are idle; returns those that get no other job, so that they soon are."""
+        shared = sorted((slot for slot in self.all if not slot.alone), key=_load)
+        while self._suspects and shared and not shared[0].load:
+            granted, affinity = self._suspects.popleft()
+            if not granted.done():
+                shared.pop(0).seat(granted, affinity, alone=True)
+        most = max(1, len(self.all) // APART) - sum(slot.alone for slot in self.all)
+        return shared[: max(0, min(most, len(self._suspects)))]
+
+    def _refuse(self, fault: Exception) -> None:
+        for granted in (
+            *(who for who, _ in self._suspects),
+            *(who for queue in self._waiting.values() for who in queue),
+        ):
+            if not granted.done():
+                granted.set_exception(fault)
+        self._suspects.clear()
+        self._waiting.clear()
 
 
-def _load(slot: WorkerSlot[H]) -> int:
+def _load(slot: WorkerSlot[Any]) -> int:
     return slot.load
+
+
+def _distance(affinity: str, slot: WorkerSlot[Any]) -> tuple[int, int]:
+    return slot.load + (0 if affinity in slot.affinities else MEETING), slot.load
 
 
 SURVEY_S = 5.0
@@ -185,6 +232,10 @@ Actor = Any
 """Ray's handle on a `Host`."""
 
 
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
 class HostLostError(Exception):
     """The actor, its process or its node ended before it answered."""
 
@@ -201,7 +252,7 @@ class WorkerPool:
         self._failed: dict[str, list[str]] = {}
         self._numbers = itertools.count(1)
         self._short = asyncio.Event()
-        self._since = time.monotonic()
+        self._since = 0.0
         self.news: list[str] = []
         """What somebody should be told."""
 
@@ -212,7 +263,7 @@ class WorkerPool:
             MachineError: the cluster cannot be joined.
         """
         await asyncio.to_thread(self._cluster.join)
-        self._since = time.monotonic()
+        self._since = _now()
         while True:
             await self._fill()
             if self._greeted is None:
@@ -317,10 +368,10 @@ class WorkerPool:
     def _despair(self) -> None:
         """Tell those who wait when there is nothing to wait for."""
         if self._slots.all or self._opening:
-            self._since = time.monotonic()
+            self._since = _now()
             return
         hopeless = bool(self._room) and all(len(self._failed.get(node, ())) >= TRIES for node in self._room)
-        if hopeless or time.monotonic() - self._since > PATIENCE_S:
+        if hopeless or _now() - self._since > PATIENCE_S:
             what = "a GPU" if self._work.gpu else "a processor"
             reasons = [f"node {node[:8]}: {why[-1]}" for node, why in self._failed.items()]
             reasons = reasons or [f"no node with {what} was there for {PATIENCE_S:.0f} s (`ray status` lists them)"]
@@ -346,8 +397,8 @@ CLOSED = "the executor was closed before the job was done"
 class RayExecutor:
     """Implements `Executor` with the workers of a cluster."""
 
-    def __init__(self, work: Work, address: str | None = None) -> None:
-        self._cluster, self._slots = Cluster(address), WorkerSlots[Any]()
+    def __init__(self, work: Work, address: str | None = None, cluster: Cluster | None = None) -> None:
+        self._cluster, self._slots = cluster or Cluster(address), WorkerSlots[Any]()
         self._pool = WorkerPool(work, self._cluster, self._slots)
         self._keeping: asyncio.Task[None] | None = None
         self._doing: set[asyncio.Task[bytes]] = set()
