@@ -56,7 +56,7 @@ class Worker:
 
     def __init__(self, farm: "Farm", node: str) -> None:
         self._farm, self.node, self._known = farm, node, dict[bytes, None]()
-        self._at, self._device, self._dead = set[asyncio.Task[bytes]](), asyncio.Lock(), False
+        self._at, self._device, self._dead = dict[asyncio.Task[bytes], None](), asyncio.Lock(), False
         self.submit, self.close, self.give_up = Remote(self._stream), Remote(self._nothing), Remote(self._nothing)
 
     def die(self) -> None:
@@ -70,8 +70,8 @@ class Worker:
 
     async def _answer(self, job: bytes) -> tuple[str, bytes]:
         doing = asyncio.create_task(self._judge(job) if job else self._greet())
-        self._at.add(doing)
-        doing.add_done_callback(self._at.discard)
+        self._at[doing] = None
+        doing.add_done_callback(self._at.pop)
         try:
             return "result", await doing
         except asyncio.CancelledError:

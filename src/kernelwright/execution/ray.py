@@ -16,6 +16,7 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import Any, Generic, Literal, TypeVar, cast
 
 from kernelwright.errors import KernelwrightError, RefereeError
@@ -180,16 +181,14 @@ class WorkerSlots(Generic[H]):
         """The best worker for whose turn it is; where that would have to meet a task, others that it knows may pass."""
         first = next(iter(self._waiting))
         slot = min(free, key=partial(_distance, first))
-        if first not in slot.affinities and self._passed < PASSED:
-            known = next((affinity for affinity in slot.affinities if affinity in self._waiting), first)
-            self._passed = self._passed + 1 if known != first else 0
-            return slot, known
-        self._passed = 0
-        return slot, first
+        passing = first not in slot.affinities and self._passed < PASSED
+        found = next((affinity for affinity in slot.affinities if passing and affinity in self._waiting), first)
+        self._passed = self._passed + 1 if found != first else 0
+        return slot, found
 
     def _seat_suspects(self) -> list[WorkerSlot[H]]:
         """Give suspects workers that are idle; returns those that get no other job, so that they soon are."""
-        shared = sorted((slot for slot in self.all if not slot.alone), key=_load)
+        shared = sorted((slot for slot in self.all if not slot.alone), key=attrgetter("load"))
         while self._suspects and shared and not shared[0].load:
             granted, affinity = self._suspects.popleft()
             if not granted.done():
@@ -198,18 +197,14 @@ class WorkerSlots(Generic[H]):
         return shared[: max(0, min(most, len(self._suspects)))]
 
     def _refuse(self, fault: Exception) -> None:
-        for granted in (
-            *(who for who, _ in self._suspects),
-            *(who for queue in self._waiting.values() for who in queue),
-        ):
+        waiting = [granted for granted, _ in self._suspects] + [
+            each for queue in self._waiting.values() for each in queue
+        ]
+        for granted in waiting:
             if not granted.done():
                 granted.set_exception(fault)
         self._suspects.clear()
         self._waiting.clear()
-
-
-def _load(slot: WorkerSlot[Any]) -> int:
-    return slot.load
 
 
 def _distance(affinity: str, slot: WorkerSlot[Any]) -> tuple[int, int]:
