@@ -70,7 +70,7 @@ class Found(NamedTuple):
     @property
     def name(self) -> str:
         """What the report calls it."""
-        return split_size(self.file).name
+        return self.source.name if self.source else split_size(self.file).name
 
 
 def admit(request: AdmissionRequest, suppliers: Suppliers | None = None) -> Admission:

@@ -14,6 +14,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from kernelwright.records.expression import named_in
 from kernelwright.records.published import PublishedKernel
 from kernelwright.tasks.definition import json_lines, workloads_in
 from kernelwright.tasks.definitions.schema import Definition, Workload, expressions
@@ -105,7 +106,8 @@ def _unbuildable(solution: Solution) -> str:
     return f"it is bound to Python by {binding}, and only torch's binding is known"
 
 
-_KERNEL = """import importlib
+_KERNEL = """import functools
+import importlib
 import sys
 import tempfile
 from pathlib import Path
@@ -116,6 +118,7 @@ SOURCES = {sources}
 FILE, FUNCTION = {file!r}, {function!r}
 INPUTS, OUTPUTS = {inputs}, {outputs}  # axes of every input; axes and dtype of every output
 AXES, EXPRESSIONS = {axes}, {expressions}
+FOLLOWING = {following}  # axes of outputs alone, and what they must be for axes of inputs to be right
 GIVEN = {given!r}
 
 
@@ -130,11 +133,14 @@ def _entry():
 RUN = _entry()
 
 
-def _sizes(inputs):
+@functools.cache
+def _sizes(shapes):
     sizes = dict(AXES)
-    for names, given in zip(INPUTS, inputs):
-        if isinstance(given, torch.Tensor):
-            sizes.update((name, size) for name, size in zip(names or (), given.shape) if not name.isdigit())
+    for names, shape in zip(INPUTS, shapes):
+        sizes.update((name, size) for name, size in zip(names or (), shape or ()) if not name.isdigit())
+    for name, ties in FOLLOWING.items():
+        tried = range(max(sizes.values()) + 2)
+        sizes[name] = next(n for n in tried if all(eval(tie, {{}}, {{**sizes, name: n}}) for tie in ties))
     for name, expression in EXPRESSIONS.items():
         sizes[name] = int(eval(expression, {{}}, sizes))
     return sizes
@@ -145,7 +151,7 @@ class ModelNew(torch.nn.Module):
         device = next((each.device for each in inputs if isinstance(each, torch.Tensor)), None)
         dtypes = [getattr(torch, dtype, None) for _, dtype in OUTPUTS.values()]
         if GIVEN:
-            sizes = _sizes(inputs)
+            sizes = _sizes(tuple(tuple(getattr(each, "shape", ())) for each in inputs))
             shapes = [[int(a) if a.isdigit() else sizes[a] for a in axes or ()] for axes, _ in OUTPUTS.values()]
             found = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in zip(shapes, dtypes)]
             RUN(*inputs, *found)
@@ -172,11 +178,6 @@ def kernel_text(definition: Definition, solution: Solution) -> str:
         ValueError: it wants its outputs given, and no input says how large one is.
     """
     file, _, function = solution.spec.entry_point.partition("::")
-    known = {axis for tensor in definition.inputs.values() for axis in tensor.shape or ()}
-    varying = {name for name, axis in definition.axes.items() if axis.type == "var"} - known
-    wanted = {axis for tensor in definition.outputs.values() for axis in tensor.shape or ()}
-    if solution.spec.destination_passing_style and (unknown := sorted(varying & wanted)):
-        raise ValueError(f"it wants its outputs given, and no input has the axis {unknown[0]}: have it return them")
     return _KERNEL.format(
         sources=json.dumps({source.path: source.content for source in solution.sources}, indent=1),
         file=file,
@@ -185,9 +186,33 @@ def kernel_text(definition: Definition, solution: Solution) -> str:
         outputs=repr({name: (tensor.shape, tensor.dtype) for name, tensor in definition.outputs.items()}),
         axes=repr({name: axis.value for name, axis in definition.axes.items() if axis.type == "const"}),
         expressions=repr(expressions(definition.axes)),
+        following=repr(_following(definition) if solution.spec.destination_passing_style else {}),
         given=solution.spec.destination_passing_style,
         loading=_IMPORTED if file.endswith(".py") else _COMPILED,
     )
+
+
+def _following(definition: Definition) -> dict[str, list[str]]:
+    """Axes of outputs alone, with the equations that they are in.
+
+    Raises:
+        ValueError: there is none.
+    """
+    follow, axes = expressions(definition.axes), definition.axes
+    known = {axis for tensor in definition.inputs.values() for axis in tensor.shape or ()}
+    wanted = {axis for tensor in definition.outputs.values() for axis in tensor.shape or ()}
+    for name in reversed(follow):
+        wanted |= named_in(follow[name]) if name in wanted else set()
+    equations = [f"{name} == {text}" for name, text in follow.items() if name in known]
+    equations += [text for text in definition.constraints or () if "==" in text]
+    known |= {name for name, axis in axes.items() if axis.type == "const"}
+    found = {
+        name: [e for e in equations if name in (n := named_in(e)) and n <= known | {name}] for name in wanted - known
+    }
+    found = {name: ties for name, ties in found.items() if name in axes and axes[name].type == "var"}
+    if unknown := sorted(name for name, ties in found.items() if not ties):
+        raise ValueError(f"it wants its outputs given, and no input has the axis {unknown[0]}: have it return them")
+    return found
 
 
 def _all(folder: Path, kind: type[Model]) -> Iterator[Model]:

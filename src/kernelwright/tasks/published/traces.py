@@ -107,7 +107,7 @@ def _traces(form: Form, told: Emitted, known: dict[str, Workload]) -> list[dict[
 def _workload(task: Task, point: WorkloadPoint, known: Workload | None) -> JsonValue:
     """As it was read; of another task's the inputs are called random."""
     if known is not None:
-        return known.model_dump(mode="json", exclude_defaults=True)
+        return known.model_dump(mode="json", exclude_unset=True)
     inputs: dict[str, JsonValue] = {
         spec.name: {"type": "random"} if isinstance(spec, TensorSpec) else {"type": "scalar", "value": spec.value}
         for spec in task.workload.inputs
