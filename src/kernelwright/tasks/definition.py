@@ -33,7 +33,7 @@ def read_definition(path: Path) -> TaskSource:
         raise TaskError(f"{where} is no definition of a kernel ({part}: {fault})", "no_task") from None
     found, root = workloads_beside(definition.name, file)
     try:
-        text = task_text(definition, found or [Workload()], root)
+        text = task_text(definition, found or [*definition.workloads] or [Workload()], root)
     except ValueError as error:
         raise TaskError(f"{where}: {error}") from None
     return parse_kernelbench(text, definition.name, path)

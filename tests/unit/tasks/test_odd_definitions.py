@@ -78,6 +78,14 @@ def test_what_cannot_be_taken_says_which_part_and_what_to_do(tmp_path, words):
         read_task(written(tmp_path, UNFIT[words]))
 
 
+def test_workloads_may_stand_in_the_definition(tmp_path):
+    pytest.importorskip("torch")
+    file = written(tmp_path, {"workloads": [{"axes": {"M": 7}}, {"axes": {"M": 2}}]})
+    (tmp_path / "workload.jsonl").unlink()
+    source = read_task(file)
+    assert [run(source, point)[1].shape[0] for point in source.workloads.points] == [7, 2]
+
+
 def test_an_order_of_arguments_is_taken_by_names(tmp_path):
     torch = pytest.importorskip("torch")
     change = {"inputs": {"a": tensor(["M"]), "b": tensor(["M"])}, "reference": "def run(b, a):\n    return a - 2 * b"}

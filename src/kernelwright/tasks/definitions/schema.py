@@ -34,18 +34,6 @@ class TensorText(_Json):
     dtype: str
 
 
-class Definition(_Json):
-    """What is to be computed; `reference` defines `run`."""
-
-    name: Annotated[str, Field(min_length=1)]
-    axes: dict[str, Axis]
-    inputs: dict[str, TensorText]
-    outputs: dict[str, TensorText]
-    reference: str
-    custom_inputs_entrypoint: str | None = None
-    constraints: tuple[str, ...] | None = None
-
-
 class WorkloadInput(_Json):
     """How one input comes to be."""
 
@@ -65,6 +53,20 @@ class Workload(_Json):
     uuid: str = ""
     axes: dict[str, int] = {}
     inputs: dict[str, WorkloadInput] = {}
+
+
+class Definition(_Json):
+    """What is to be computed; `reference` defines `run`."""
+
+    name: Annotated[str, Field(min_length=1)]
+    axes: dict[str, Axis]
+    inputs: dict[str, TensorText]
+    outputs: dict[str, TensorText]
+    reference: str
+    custom_inputs_entrypoint: str | None = None
+    constraints: tuple[str, ...] | None = None
+    workloads: tuple[Workload, ...] = ()
+    """Of neither format: where no file of lines lies beside it."""
 
 
 def expressions(axes: Mapping[str, Axis]) -> dict[str, str]:

@@ -12,16 +12,7 @@ from pydantic import JsonValue
 from kernelwright.records.expression import holds
 from kernelwright.tasks.definitions.inputs import HELPERS, drawn
 from kernelwright.tasks.definitions.reference import as_part
-from kernelwright.tasks.definitions.schema import (
-    DTYPES,
-    Axis,
-    Definition,
-    TensorText,
-    Workload,
-    WorkloadInput,
-    expressions,
-    sizes,
-)
+from kernelwright.tasks.definitions.schema import DTYPES, Axis, Definition, TensorText, Workload, expressions, sizes
 from kernelwright.tasks.definitions.stored import read_stored
 from kernelwright.tasks.workloads import OPTIONS
 
@@ -126,7 +117,7 @@ def _must_be_drawable(definition: Definition, workloads: list[Workload]) -> None
             _must_be_a_tensor(definition, f"{kind} {name}", tensor)
     for workload in workloads:
         for name, given in workload.inputs.items():
-            _must_have_a_source(definition, name, given)
+            _must_have_a_source(definition, name, given.type)
 
 
 def _must_be_a_name(kind: str, name: str) -> None:
@@ -163,10 +154,10 @@ def _must_be_a_tensor(definition: Definition, what: str, tensor: TensorText) -> 
         raise ValueError(f"its {what} has the axis {unknown[0]}, which is none of its axes: {cure}")
 
 
-def _must_have_a_source(definition: Definition, name: str, given: WorkloadInput) -> None:
-    if given.type not in ("random", "scalar", "safetensors", "npy", "custom"):
-        raise ValueError(f"its input {name} is {given.type}: there are random, scalar, safetensors, npy and custom")
-    if given.type == "custom" and not definition.custom_inputs_entrypoint:
+def _must_have_a_source(definition: Definition, name: str, kind: str) -> None:
+    if kind not in ("random", "scalar", "safetensors", "npy", "custom"):
+        raise ValueError(f"its input {name} is {kind}: there are random, scalar, safetensors, npy and custom")
+    if kind == "custom" and not definition.custom_inputs_entrypoint:
         raise ValueError(f"its input {name} is custom, and it names no custom_inputs_entrypoint")
 
 
@@ -176,16 +167,17 @@ def _axis(axis: Axis) -> int | str | None:
 
 
 def _comparisons(definition: Definition, workloads: list[Workload]) -> list[str]:
-    """Constraints between axes; others bind values, or are words."""
-    found = []
-    at = sizes(definition, workloads[0])
-    for text in definition.constraints or ():
-        try:
-            holds(text, at)
-        except ValueError:
-            continue
-        found.append(text)
-    return found
+    """Constraints that compare axes at some workload; others bind values, or are words."""
+    points = [sizes(definition, workload) for workload in workloads]
+    return [text for text in definition.constraints or () if any(_compares(text, at) for at in points)]
+
+
+def _compares(text: str, at: dict[str, int]) -> bool:
+    try:
+        holds(text, at)
+    except ValueError:
+        return False
+    return True
 
 
 def _outputs(definition: Definition) -> str:
@@ -207,8 +199,8 @@ def _point(definition: Definition, workload: Workload, number: int, root: Path) 
             given[name] = {"custom": True}
         elif one.type != "random" and name in definition.inputs:
             given[name] = _from_file(definition, workload, name, root)
-    axes = {name: size for name, size in workload.axes.items() if name in definition.axes}
-    axes = {name: size for name, size in axes.items() if definition.axes[name].type == "var"}
+    varying = {name for name, axis in definition.axes.items() if axis.type == "var"}
+    axes = {name: size for name, size in workload.axes.items() if name in varying}
     stored = any(one.type in ("safetensors", "npy") for one in workload.inputs.values())
     fixed: dict[str, JsonValue] = {"fixed": True} if stored else {}
     return {"name": workload.uuid or f"workload {number}", **axes, **fixed, "given": given}

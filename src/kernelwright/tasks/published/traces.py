@@ -66,16 +66,16 @@ def trace_files(form: Form, told: Emitted) -> dict[str, str]:
     """Texts by their paths within a data set: traces, the kernel as a solution where it can be one, and the definition."""
     name, file = _as_file(told.task.name), told.file
     definition = file if file.suffix == ".json" else None
-    known = {each.uuid: each for each in workloads_beside(told.task.name, file)[0]} if definition is not None else {}
+    text = read_text(definition, "definition") if definition is not None else ""
+    within = Definition.model_validate_json(text).workloads if text else ()
+    known = {w.uuid: w for w in (*within, *workloads_beside(told.task.name, file)[0])} if text else {}
     traces = "".join(f"{json.dumps(line)}\n" for line in _traces(form, told, known))
     solution = _solution(told)
     folders = {"definition": "definitions/ops", "solution": "solutions/ops", "traces": "traces/ops"}
     texts = {"traces": (traces, ".jsonl")}
     if solution is not None:
         texts["solution"] = (json.dumps(solution, indent=1), ".json")
-    if definition is not None:
-        text = read_text(definition, "definition")
-        Definition.model_validate_json(text)
+    if text:
         texts["definition"] = (text, ".json")
     if form == "sol":
         return {f"{name}/{what}{ending}": text for what, (text, ending) in texts.items()}
