@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-from kernelwright.nests.syntax import Edit, edited, parse, text, walk
+from kernelwright.nests.edits import Edit, edited
+from kernelwright.nests.syntax import parse, text, walk
 
 ARITHMETIC = {"+": "-", "-": "+", "*": "+", "/": "*", "%": "+", "+=": "-=", "-=": "+=", "*=": "+="}
 EDGES = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}

@@ -4,23 +4,11 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
+from kernelwright.nests.edits import Edit, ahead, behind, over
+from kernelwright.nests.events import assigned, first_event, writes
 from kernelwright.nests.heads import WHOLE, Head, after, head_of, leaves, step_of, types, unconditional
-from kernelwright.nests.syntax import (
-    JUMPS,
-    Edit,
-    ahead,
-    assigned,
-    bare_expression,
-    base_of,
-    behind,
-    declared_names,
-    field,
-    first_event,
-    over,
-    text,
-    walk,
-    writes,
-)
+from kernelwright.nests.names import declared_names
+from kernelwright.nests.syntax import JUMPS, bare_expression, base_of, field, text, walk
 
 
 def advanced(function: Node) -> list[Edit] | None:

@@ -7,22 +7,10 @@ import re
 
 from tree_sitter import Node
 
-from kernelwright.nests.syntax import (
-    Edit,
-    assigned,
-    bare,
-    called,
-    declarators,
-    declared,
-    field,
-    identifiers,
-    over,
-    text,
-    type_of,
-    variable_of,
-    walk,
-    writes,
-)
+from kernelwright.nests.edits import Edit, over
+from kernelwright.nests.events import assigned, variable_of, writes
+from kernelwright.nests.names import declarators, declared, identifiers, type_of
+from kernelwright.nests.syntax import bare, called, field, text, walk
 
 _PLACES = ("identifier", "subscript_expression", "field_expression", "pointer_expression")
 

@@ -1,29 +1,15 @@
 """What a pass does in one of two ways, so that both end alike: early ends of a pass, common steps, counters side by side."""
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 from tree_sitter import Node
 
-from kernelwright.nests.heads import WHOLE, step_of, types, unconditional
-from kernelwright.nests.syntax import (
-    LOOPS,
-    Edit,
-    ahead,
-    bare,
-    behind,
-    declared,
-    declared_name,
-    exposed,
-    field,
-    identifiers,
-    mentions,
-    over,
-    parameters,
-    text,
-    walk,
-    writes,
-)
+from kernelwright.nests.edits import Edit, ahead, behind, over
+from kernelwright.nests.events import exposed, writes
+from kernelwright.nests.heads import WHOLE, moved, types, unconditional
+from kernelwright.nests.names import declared, declared_name, identifiers, mentions, parameters
+from kernelwright.nests.syntax import JUMPS, LOOPS, bare, field, text, walk
 
 
 def otherwise(function: Node) -> list[Edit] | None:
@@ -82,76 +68,50 @@ def _last_steps(way: Node) -> Iterator[tuple[Node, str, int]]:
     """Steps of variables, behind which nothing in a block speaks of them or leaves it."""
     inside = list(unconditional(way))
     for place, one in enumerate(inside):
-        found, later = _step(one), inside[place + 1 :]
-        if found and not any(mentions(o, found[0]) or o.type != "expression_statement" for o in later):
-            yield one, *found
-
-
-def _step(statement: Node) -> tuple[str, int] | None:
-    """The variable that a statement moves, and how far."""
-    one = (
-        bare(statement.named_children[0])
-        if statement.type == "expression_statement" and statement.named_children
-        else None
-    )
-    variable = next((text(p) for p, _, _ in writes(one) if p.type == "identifier"), "") if one is not None else ""
-    far = step_of(one, variable) if one is not None and variable else 0
-    return (variable, far) if far else None
+        (variable, far), later = moved(one), inside[place + 1 :]
+        if far and not any(mentions(o, variable) or o.type != "expression_statement" for o in later):
+            yield one, variable, far
 
 
 def twins(function: Node) -> list[Edit] | None:
-    """Two counters that begin alike and always move together are one."""
+    """Two counters that begin alike and always move together are one: that which moves last."""
     kinds, begun = types(function), dict[str, tuple[Node, str]]()
     for declaration, one, name in declared(function):
         value = one.child_by_field_name("value")
         if value is not None and value.type == "number_literal" and declaration.type == "declaration":
             begun[text(name)] = (declaration, text(value))
-    whole = {name for name in begun if WHOLE.match(kinds[name][0]) and name not in exposed(function)}
-    for first in sorted(whole):
-        steps = [p.parent for p, _, _ in writes(function) if text(p) == first]
-        for second in sorted(whole - {first}):
-            if (
-                begun[first][1] == begun[second][1]
-                and kinds[first] == kinds[second]
-                and _together(function, steps, second)
-            ):
-                uses = [i for i in walk(function, "identifier") if text(i) == first]
-                gone = [over(s.parent, ";") for s in steps if s is not None and s.parent is not None]
-                early = begun[second][0].start_byte < begun[first][0].start_byte
-                block = begun[first][0].parent == begun[second][0].parent
-                own = [begun[first][0], *(s for s in steps if s is not None)]
-                left = [i for i in uses if not any(n.start_byte <= i.start_byte < n.end_byte for n in own)]
-                if block and steps and (early or all(i.start_byte > begun[second][0].end_byte for i in left)):
-                    return [over(begun[first][0], ""), *gone, *(over(i, second) for i in left)]
+    names = sorted(begun.keys() - exposed(function))
+    for first, last in permutations(names, 2):
+        steps, theirs = ([_statement(p) for p, _, _ in writes(function) if text(p) == name] for name in (first, last))
+        alike = begun[first][1] == begun[last][1] and kinds[first] == kinds[last] and WHOLE.match(kinds[first][0])
+        uses = [i for i in walk(function, "identifier") if text(i) == first]
+        own = [begun[first][0], *steps]
+        left = [i for i in uses if not any(n.start_byte <= i.start_byte < n.end_byte for n in own)]
+        known = begun[first][0].parent == begun[last][0].parent and all(
+            i.start_byte > begun[last][0].end_byte for i in left
+        )
+        pairs = list(zip(steps, theirs, strict=False)) if alike and known and len(steps) == len(theirs) else []
+        if pairs and all(_side_by_side(one, two, left) for one, two in pairs):
+            return [over(begun[first][0], ""), *(over(s, ";") for s in steps), *(over(i, last) for i in left)]
     return None
 
 
-def _together(function: Node, steps: list[Node | None], second: str) -> bool:
-    """Whether each of these steps is followed in its block by the like of `second`, before anything speaks of the first."""
-    theirs = [p.parent for p, _, _ in writes(function) if text(p) == second]
-    if len(steps) != len(theirs) or not steps:
-        return False
-    for mine, other in zip(steps, theirs, strict=True):
-        one, two = (n.parent if n is not None else None for n in (mine, other))
-        moved, moves = (_step(n) if n is not None else None for n in (one, two))
-        if one is None or two is None or moved is None or moves is None or moved[1] != moves[1]:
-            return False
-        block = _block(one)
-        inside = list(unconditional(block)) if block is not None else []
-        if one not in inside or two not in inside or inside.index(one) > inside.index(two):
-            return False
-        between = inside[inside.index(one) + 1 : inside.index(two)]
-        if any(mentions(b, moved[0]) or b.type not in ("expression_statement", "declaration") for b in between):
-            return False
-    return True
+def _statement(place: Node) -> Node:
+    while place.parent is not None and place.type != "expression_statement":
+        place = place.parent
+    return place
 
 
-def _block(node: Node) -> Node | None:
-    """The outermost block of blocks around a statement."""
-    block = node.parent
-    while block is not None and block.parent is not None and block.parent.type == "compound_statement":
-        block = block.parent
-    return block if block is not None and block.type == "compound_statement" else None
+def _side_by_side(one: Node, two: Node, left: list[Node]) -> bool:
+    """Whether two steps of one length stand in one block, and between them nothing speaks of the first or leaves."""
+    blocks, between = [n.parent for n in (one, two)], (one.end_byte, two.start_byte)
+    for place, block in enumerate(blocks):
+        while block is not None and block.parent is not None and block.parent.type == "compound_statement":
+            block = blocks[place] = block.parent
+    same = blocks[0] == blocks[1] and blocks[0] is not None and blocks[0].type == "compound_statement"
+    inside = walk(blocks[0], *JUMPS, "continue_statement") if same and blocks[0] is not None else ()
+    spoken = any(between[0] <= n.start_byte < between[1] for n in (*left, *inside))
+    return same and between[0] <= between[1] and moved(one)[1] == moved(two)[1] != 0 and not spoken
 
 
 def own_pointers(function: Node) -> list[Edit] | None:
@@ -198,7 +158,7 @@ def followed(function: Node) -> list[Edit] | None:
             uses = [i for i in walk(body, "identifier") if text(i) == tail]
             (mine, start), (theirs, ahead_) = begun[tail], begun[mover]
             own = [i for i in uses if any(n.start_byte <= i.start_byte < n.end_byte for n in (mine, one))]
-            late = all(i.start_byte > theirs.end_byte for i in uses if i not in own)
+            late = mine.parent == theirs.parent and all(i.start_byte > theirs.end_byte for i in uses if i not in own)
             if late and start is not None and ahead_ is not None and _a_step(start, ahead_, sign, amount, set(moved)):
                 behind_ = f"({mover} {'-' if sign == '+=' else '+'} ({text(amount)}))"
                 return [over(mine, ""), over(one, ";"), *(over(i, behind_) for i in uses if i not in own)]

@@ -2,22 +2,10 @@
 
 from tree_sitter import Node
 
+from kernelwright.nests.events import variable_of, writes
 from kernelwright.nests.loops import Nest
-from kernelwright.nests.syntax import (
-    base_of,
-    called,
-    declarators,
-    declared,
-    declared_name,
-    declared_names,
-    field,
-    functions,
-    parse,
-    text,
-    variable_of,
-    walk,
-    writes,
-)
+from kernelwright.nests.names import declarators, declared, declared_name, declared_names
+from kernelwright.nests.syntax import base_of, called, field, functions, parse, text, walk
 
 _NAMES = """sqrt rsqrt cbrt
 exp exp2 expm1 log log2 log10 log1p pow sin cos tan asin acos atan atan2 sinh cosh tanh fabs abs labs

@@ -8,28 +8,13 @@ import islpy
 from tree_sitter import Node
 
 from kernelwright.nests.dependence import Verdict, bounds, certain, element_type, only_updated
+from kernelwright.nests.edits import Edit, ahead, behind, edited, over
+from kernelwright.nests.events import assigned, writes
 from kernelwright.nests.loops import Loop, Nest
+from kernelwright.nests.names import declared, declared_name, mentions, parameters, type_of
 from kernelwright.nests.plan import BUSY, Shared, reachable, shared
 from kernelwright.nests.reductions import Extreme, Scan
-from kernelwright.nests.syntax import (
-    Edit,
-    ahead,
-    assigned,
-    behind,
-    declared,
-    declared_name,
-    edited,
-    field,
-    functions,
-    mentions,
-    over,
-    parameters,
-    parse,
-    text,
-    type_of,
-    walk,
-    writes,
-)
+from kernelwright.nests.syntax import field, functions, parse, text, walk
 from kernelwright.records.expression import worth
 from kernelwright.records.task import SerialArgument, SerialSpec
 
@@ -115,7 +100,7 @@ def cpp_source(head: str, nest: Nest, known: Mapping[Loop, Verdict], spec: Seria
     included = [line for line in head.splitlines() if line.startswith("#include <")]
     standard = [
         f"#include <{name}>"
-        for name in ("cmath", "cstdint", "cstdlib", "cstring", "cfloat", "climits", "algorithm", "omp.h")
+        for name in ("cmath", "cstdint", "cstdlib", "cstring", "cfloat", "climits", "algorithm", "type_traits", "omp.h")
     ]
     top = "\n".join(dict.fromkeys([*included, *standard]))
     return f"{top}\n#define restrict __restrict__\n\nnamespace serial {{\n{_cast(code)}\n}}\n\n{_entry(nest, spec)}"
@@ -157,17 +142,13 @@ def _cast(code: str) -> str:
     starts = ((name, one.child_by_field_name("value")) for _, one, name in declared(parse(code)))
     given = [*starts, *((place, value) for place, _, value in writes(parse(code)))]
     edits = [
-        ahead(value, f"({_pointed(code, text(name))}*)")
+        ahead(value, f"(std::remove_reference_t<decltype({text(name)})>)")
         for name, value in given
         if value is not None
         and value.type == "call_expression"
         and text(field(value, "function")) in ("malloc", "calloc")
     ]
     return edited(code, edits).replace('extern "C"', "")
-
-
-def _pointed(code: str, name: str) -> str:
-    return next((type_of(d) for d, _, n in declared(parse(code)) if text(n) == name), "float")
 
 
 def _restricted(code: str, spec: SerialSpec) -> str:

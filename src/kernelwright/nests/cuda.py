@@ -17,26 +17,14 @@ from tree_sitter import Node
 from kernelwright.nests.cpp import covered, elements, function_text, named, size_of, updates
 from kernelwright.nests.dependence import Verdict, element_type, only_updated
 from kernelwright.nests.device import BLOCK, CannotError, for_device, refuse
+from kernelwright.nests.edits import Edit, ahead, behind, over
+from kernelwright.nests.events import assigned, writes
 from kernelwright.nests.loops import Loop, Nest
+from kernelwright.nests.names import declared, declared_name, declared_names, type_of
 from kernelwright.nests.plan import Shared, shared, within
 from kernelwright.nests.reductions import Extreme, Scan
 from kernelwright.nests.structures import fields
-from kernelwright.nests.syntax import (
-    Edit,
-    ahead,
-    assigned,
-    base_of,
-    behind,
-    declared,
-    declared_name,
-    declared_names,
-    field,
-    over,
-    text,
-    type_of,
-    walk,
-    writes,
-)
+from kernelwright.nests.syntax import base_of, field, text, walk
 from kernelwright.records.task import SerialSpec
 
 PARTS = Path(__file__).parent / "parts"

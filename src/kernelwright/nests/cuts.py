@@ -11,12 +11,15 @@ from tree_sitter import Node
 
 from kernelwright.nests.calls import impure
 from kernelwright.nests.dependence import bounds, carried, keeps_nothing, meeting, verdicts
+from kernelwright.nests.edits import edited, over
+from kernelwright.nests.events import assigned
 from kernelwright.nests.heads import leaves, unconditional
 from kernelwright.nests.loops import Access, Loop, Nest, jumps
+from kernelwright.nests.names import declared_names, identifiers
 from kernelwright.nests.normal import unique
 from kernelwright.nests.plan import within, work
 from kernelwright.nests.reader import read_nest
-from kernelwright.nests.syntax import assigned, declared_names, edited, field, identifiers, over, text, walk
+from kernelwright.nests.syntax import field, text, walk
 
 WORTH = 4096
 """Passes, with those of the loops within, from which on a loop is cut: its parts meet each time."""

@@ -15,22 +15,13 @@ import islpy
 from tree_sitter import Node
 
 from kernelwright.nests.calls import impure
+from kernelwright.nests.events import exposed, first_event, variable_of, writes
 from kernelwright.nests.heads import after, types, unconditional
 from kernelwright.nests.loops import ANYWHERE, Access, Linear, Loop, Nest, jumps
+from kernelwright.nests.names import declared_names
 from kernelwright.nests.reductions import COMBINED, Extreme, Scan, extreme_of, is_statement, reduction_of, scan_of
 from kernelwright.nests.searches import GOES_ON
-from kernelwright.nests.syntax import (
-    JUMPS,
-    LOOPS,
-    declared_names,
-    exposed,
-    field,
-    first_event,
-    text,
-    variable_of,
-    walk,
-    writes,
-)
+from kernelwright.nests.syntax import JUMPS, LOOPS, field, text, walk
 
 UNSURE = (
     "if_statement",

@@ -6,20 +6,10 @@ from collections.abc import Collection
 from tree_sitter import Node
 
 from kernelwright.nests.calls import PURE
+from kernelwright.nests.edits import Edit, edited, over
 from kernelwright.nests.loops import Nest
-from kernelwright.nests.syntax import (
-    Edit,
-    called,
-    edited,
-    field,
-    functions,
-    over,
-    parameters,
-    parse,
-    text,
-    type_of,
-    walk,
-)
+from kernelwright.nests.names import parameters, type_of
+from kernelwright.nests.syntax import called, field, functions, parse, text, walk
 from kernelwright.records.task import SerialSpec
 
 BLOCK = 256

@@ -6,21 +6,9 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernelwright.nests.syntax import (
-    LOOPS,
-    assigned,
-    bare,
-    bare_expression,
-    base_of,
-    declarators,
-    declared,
-    field,
-    mentions,
-    text,
-    type_of,
-    walk,
-    writes,
-)
+from kernelwright.nests.events import assigned, writes
+from kernelwright.nests.names import declarators, declared, mentions, type_of
+from kernelwright.nests.syntax import LOOPS, bare, bare_expression, base_of, field, text, walk
 
 WHOLE = re.compile(
     r"^(const )?((unsigned|signed|long|short) ?)*(int|long|short|char|size_t|ssize_t|ptrdiff_t|u?int\d+_t|unsigned)?( const)?$"
@@ -102,6 +90,14 @@ def step_of(update: Node, variable: str) -> int:
         return int(f"{moved[1]}{moved[2]}") if moved else 0
     amount = re.fullmatch(r"(\d+)[uUlL]*", said)
     return (int(amount[1]) if operator == "+=" else -int(amount[1])) if amount and operator in ("+=", "-=") else 0
+
+
+def moved(statement: Node) -> tuple[str, int]:
+    """The variable that a statement moves, and how far; zero: it does something else."""
+    inside = statement.named_children if statement.type == "expression_statement" else []
+    one = bare(inside[0]) if inside else statement
+    variable = next((text(p) for p, _, _ in writes(one) if p.type == "identifier"), "") if inside else ""
+    return variable, step_of(one, variable) if variable else 0
 
 
 def bound_of(condition: Node, variable: str) -> tuple[str, Node] | None:

@@ -10,27 +10,10 @@ from collections.abc import Callable, Iterator
 from tree_sitter import Node
 
 from kernelwright.nests.aliases import one_by_one
+from kernelwright.nests.edits import Edit, ahead, behind, edited, over
 from kernelwright.nests.kinds import Kinds, declared_kind, led
-from kernelwright.nests.syntax import (
-    Edit,
-    ahead,
-    behind,
-    called,
-    declarators,
-    declared,
-    declared_name,
-    declared_names,
-    edited,
-    field,
-    function_name,
-    functions,
-    over,
-    parameters,
-    parse,
-    text,
-    type_of,
-    walk,
-)
+from kernelwright.nests.names import declarators, declared, declared_name, declared_names, parameters, type_of
+from kernelwright.nests.syntax import called, field, function_name, functions, parse, text, walk
 
 ROUNDS = 400
 _PAIR = "template <class A, class B> struct pair { A first; B second; };\n"

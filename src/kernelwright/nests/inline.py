@@ -11,37 +11,32 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from kernelwright.nests.aliases import bound, by_reference
+from kernelwright.nests.edits import Edit, ahead, behind, edited, over, renamed
+from kernelwright.nests.events import assigned, variable_of, writes
 from kernelwright.nests.heads import after, leaves
 from kernelwright.nests.idioms import uncast
 from kernelwright.nests.kinds import NUMBERS, Kinds, declared_kind, led, returned
-from kernelwright.nests.syntax import (
-    LOOPS,
+from kernelwright.nests.names import (
     TYPED,
-    Edit,
-    ahead,
-    assigned,
-    bare,
-    base_of,
-    behind,
     declarators,
     declared,
     declared_name,
-    edited,
+    identifiers,
+    mentions,
+    parameters,
+    type_of,
+)
+from kernelwright.nests.syntax import (
+    LOOPS,
+    bare,
+    base_of,
     field,
     function_name,
     functions,
-    identifiers,
-    mentions,
-    over,
-    parameters,
     parse,
-    renamed,
     statements,
     text,
-    type_of,
-    variable_of,
     walk,
-    writes,
 )
 
 _OVER = re.compile(r"std::vector<([\w ]+)> (\w+)\((\w+), \3 \+ (\w+)\);")

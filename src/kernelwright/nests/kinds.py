@@ -4,17 +4,8 @@ import re
 
 from tree_sitter import Node
 
-from kernelwright.nests.syntax import (
-    bare,
-    called,
-    declared,
-    field,
-    functions,
-    parse,
-    text,
-    type_of,
-    walk,
-)
+from kernelwright.nests.names import declared, type_of
+from kernelwright.nests.syntax import bare, called, field, functions, parse, text, walk
 
 NUMBERS = ("bool", "char", "short", "int", "unsigned", "long", "size_t", "float", "double")
 """Numbers, the ones that give way first."""

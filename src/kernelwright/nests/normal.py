@@ -11,6 +11,8 @@ from tree_sitter import Node
 from kernelwright.nests.advances import advanced
 from kernelwright.nests.aliases import named_once, one_by_one, plain_arrays, pointed_back, swapped
 from kernelwright.nests.branches import both_ways, followed, otherwise, own_pointers, turned, twins
+from kernelwright.nests.edits import Edit, ahead, behind, edited, over
+from kernelwright.nests.events import assigned, first_event, writes
 from kernelwright.nests.heads import (
     WHOLE,
     after,
@@ -23,32 +25,12 @@ from kernelwright.nests.heads import (
 )
 from kernelwright.nests.idioms import plain, uncast
 from kernelwright.nests.inline import inlined
+from kernelwright.nests.names import declarators, declared, identifiers, mentions
 from kernelwright.nests.promote import promoted, running
 from kernelwright.nests.recurrences import compensated, summed_twice
 from kernelwright.nests.searches import compacted, compared, first_found, placed, searched, told
 from kernelwright.nests.structures import taken_apart
-from kernelwright.nests.syntax import (
-    JUMPS,
-    Edit,
-    ahead,
-    assigned,
-    bare,
-    bare_expression,
-    behind,
-    declarators,
-    declared,
-    edited,
-    field,
-    first_event,
-    functions,
-    identifiers,
-    mentions,
-    over,
-    parse,
-    text,
-    walk,
-    writes,
-)
+from kernelwright.nests.syntax import JUMPS, bare, bare_expression, field, functions, parse, text, walk
 from kernelwright.nests.walks import by_rows, done_once, gathered, stepped_midway, walked
 
 ROUNDS = 300
@@ -65,50 +47,7 @@ def normal(code: str, name: str) -> str:
     for _ in range(ROUNDS):
         code = uncast(code)
         function = functions(parse(code))[name]
-        changes = next(
-            (
-                found
-                for find in (
-                    one_by_one,
-                    pointed_back,
-                    swapped,
-                    plain_arrays,
-                    named_once,
-                    taken_apart,
-                    _shortened,
-                    _copied,
-                    _unbroken,
-                    _split,
-                    otherwise,
-                    turned,
-                    both_ways,
-                    twins,
-                    followed,
-                    own_pointers,
-                    done_once,
-                    searched,
-                    first_found,
-                    _condition_steps,
-                    _counted,
-                    walked,
-                    by_rows,
-                    _declared_loop,
-                    stepped_midway,
-                    gathered,
-                    advanced,
-                    promoted,
-                    running,
-                    compensated,
-                    summed_twice,
-                    placed,
-                    compacted,
-                    compared,
-                    told,
-                )
-                if (found := find(function))
-            ),
-            None,
-        )
+        changes = next((found for find in _CHANGES if (found := find(function))), None)
         if changes is None:
             break
         code = edited(code, changes)
@@ -442,3 +381,12 @@ def _own_variable(function: Node, loop: Node, kind: str, variable: str, low: str
         far = f"({head.low}) + {head.step} * {head.passes}"
         made += [ahead(loop, "{ "), behind(loop, f" {variable} = {far}; }}")]
     return made
+
+
+_CHANGES = (
+    one_by_one, pointed_back, swapped, plain_arrays, named_once, taken_apart, _shortened, _copied, _unbroken, _split,
+    otherwise, turned, both_ways, twins, followed, own_pointers, done_once, searched, first_found, _condition_steps,
+    _counted, walked, by_rows, _declared_loop, stepped_midway, gathered, advanced, promoted, running, compensated,
+    summed_twice, placed, compacted, compared, told,
+)  # fmt: skip
+"""In the order in which they are tried."""

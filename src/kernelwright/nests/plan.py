@@ -10,22 +10,13 @@ import islpy
 from tree_sitter import Node
 
 from kernelwright.nests.dependence import Verdict, bounds, carried, keeps_nothing, verdicts
+from kernelwright.nests.edits import Edit, edited, over
+from kernelwright.nests.events import assigned
 from kernelwright.nests.heads import unconditional
 from kernelwright.nests.loops import Access, Loop, Nest
+from kernelwright.nests.names import declared_names, identifiers
 from kernelwright.nests.reader import read_nest
-from kernelwright.nests.syntax import (
-    Edit,
-    assigned,
-    declared_names,
-    edited,
-    field,
-    functions,
-    identifiers,
-    over,
-    parse,
-    text,
-    walk,
-)
+from kernelwright.nests.syntax import field, functions, parse, text, walk
 
 BUSY = 64
 """Passes from which on one loop is enough for the cores of a CPU."""

@@ -4,25 +4,11 @@ import re
 
 from tree_sitter import Node
 
+from kernelwright.nests.edits import Edit, ahead, behind, over
+from kernelwright.nests.events import assigned, writes
 from kernelwright.nests.heads import head_of, types
-from kernelwright.nests.syntax import (
-    JUMPS,
-    Edit,
-    ahead,
-    assigned,
-    bare,
-    base_of,
-    behind,
-    declared,
-    declared_names,
-    field,
-    mentions,
-    over,
-    statements,
-    text,
-    walk,
-    writes,
-)
+from kernelwright.nests.names import declared, declared_names, mentions
+from kernelwright.nests.syntax import JUMPS, bare, base_of, field, statements, text, walk
 from kernelwright.nests.values import unit_of
 
 

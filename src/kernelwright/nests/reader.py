@@ -6,31 +6,11 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
+from kernelwright.nests.events import GIVEN, assigned, given_away, variable_of, writes
 from kernelwright.nests.heads import WHOLE, Head, head_of, types
 from kernelwright.nests.loops import Access, Linear, Loop, Nest, Value
-from kernelwright.nests.syntax import (
-    GIVEN,
-    LOOPS,
-    assigned,
-    bare,
-    bare_expression,
-    base_of,
-    called,
-    declarators,
-    declared_name,
-    declared_names,
-    field,
-    functions,
-    given_away,
-    mentions,
-    parameters,
-    parse,
-    text,
-    type_of,
-    variable_of,
-    walk,
-    writes,
-)
+from kernelwright.nests.names import declarators, declared_name, declared_names, mentions, parameters, type_of
+from kernelwright.nests.syntax import LOOPS, bare, bare_expression, base_of, called, field, functions, parse, text, walk
 from kernelwright.nests.values import BYTES, LOST, Pointer, Values, indices, unit_of
 
 

@@ -13,28 +13,11 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.nests.calls import PURE
+from kernelwright.nests.edits import Edit, ahead, behind, over
+from kernelwright.nests.events import assigned, exposed, first_event, writes
 from kernelwright.nests.heads import WHOLE, Head, after, head_of, types, unconditional
-from kernelwright.nests.syntax import (
-    JUMPS,
-    LOOPS,
-    Edit,
-    ahead,
-    assigned,
-    bare,
-    base_of,
-    behind,
-    called,
-    declared,
-    declared_names,
-    exposed,
-    field,
-    first_event,
-    identifiers,
-    over,
-    text,
-    walk,
-    writes,
-)
+from kernelwright.nests.names import declared, declared_names, identifiers
+from kernelwright.nests.syntax import JUMPS, LOOPS, bare, base_of, called, field, text, walk
 
 _Sum = dict[str, int]
 """Of each term as written, how often it is added."""
@@ -64,16 +47,10 @@ def compensated(function: Node) -> list[Edit] | None:
             continue
         for name in sorted(state):
             zero = state - {name}
-            terms = (
-                _terms(body, name, zero, dirty)
-                if zero and all(_begins_with_zero(function, v, loop) for v in zero)
-                else {}
-            )
-            if terms:
+            terms = _terms(body, name, zero, dirty) if zero else {}
+            if terms and all(_ZERO.match(_begins(function, v, loop)) for v in zero):
                 own = f"wide_{loop.start_byte}"
-                added = " + ".join(
-                    f"{'' if often == 1 else f'{often} * '}(double)({term})" for term, often in terms.items()
-                )
+                added = " + ".join(f"{often} * (double)({term})" for term, often in terms.items())
                 return [
                     ahead(loop, f"{{ double {own} = 0; "),
                     over(body, f"{{ {' '.join(map(text, kept))} {own} += {added}; }}"),
@@ -92,12 +69,12 @@ def _computes(body: Node) -> bool:
     return plain and all(called(call) in PURE for call in walk(body, "call_expression"))
 
 
-def _begins_with_zero(function: Node, name: str, loop: Node) -> bool:
-    """Whether a variable is declared as zero, and nothing but this loop gives it another value."""
+def _begins(function: Node, name: str, loop: Node) -> str:
+    """What a variable is declared as, where nothing but this loop gives it another value; else empty."""
     value = next((o.child_by_field_name("value") for _, o, n in declared(function) if text(n) == name), None)
     places = (place for place, _, _ in writes(function) if text(place) == name)
-    zero = value is not None and _ZERO.match(text(value)) is not None
-    return zero and all(loop.start_byte <= p.start_byte < loop.end_byte for p in places)
+    within = all(loop.start_byte <= p.start_byte < loop.end_byte for p in places)
+    return text(value) if value is not None and within else ""
 
 
 def _apart(body: Node, given: set[str]) -> tuple[list[Node], set[str]]:
@@ -193,11 +170,8 @@ def summed_twice(function: Node) -> list[Edit] | None:
         for one in steps:
             two = next((t for t in steps if text(bare(t.value)) == one.name and t.modulus == one.modulus), None)
             own = {one.name, two.name} if two else {one.name}
-            if (
-                (two or one.modulus)
-                and _apart_from(function, body, own, one, two)
-                and _fits(function, loop, one, two, kinds)
-            ):
+            alone = (two or one.modulus) and _apart_from(function, body, own, one, two)
+            if alone and _fits(function, loop, one, two, kinds):
                 return _weighted(loop, head, one, two, kinds)
     return None
 
@@ -245,18 +219,10 @@ def _fits(function: Node, loop: Node, one: _Step, two: _Step | None, kinds: Mapp
     if not one.modulus:
         return plain < {"float", "double"} or (WHOLE.match(next(iter(plain))) is not None and _whole(one.value, kinds))
     most = _most(one.value, kinds)
-    begins = all(_begins_below(function, step, loop) for step in (one, two) if step)
-    wide = next(iter(plain)) in (
-        "unsigned",
-        "unsigned int",
-        "uint32_t",
-        "int",
-        "long",
-        "unsigned long",
-        "uint64_t",
-        "size_t",
-    )
-    return wide and begins and most is not None and max(2 * one.modulus, one.modulus + most) < LARGEST
+    begins = (_begins(function, step.name, loop) for step in (one, two) if step)
+    below = all(re.fullmatch(r"\d{1,9}[uUlL]*", said) and int(said.rstrip("uUlL")) < one.modulus for said in begins)
+    wide = re.fullmatch(r"unsigned( int| long)?|int|long|u?int(32|64)_t|size_t", next(iter(plain)))
+    return bool(wide) and below and most is not None and max(2 * one.modulus, one.modulus + most) < LARGEST
 
 
 def _whole(node: Node, kinds: Mapping[str, tuple[str, bool]]) -> bool:
@@ -267,23 +233,17 @@ def _whole(node: Node, kinds: Mapping[str, tuple[str, bool]]) -> bool:
     return named and numbers and casts and not any(walk(node, "call_expression", "field_expression"))
 
 
-def _begins_below(function: Node, step: _Step, loop: Node) -> bool:
-    """Whether a sum is declared as a number below its modulus, and nothing but this loop changes it."""
-    value = next((o.child_by_field_name("value") for _, o, n in declared(function) if text(n) == step.name), None)
-    places = (place for place, _, _ in writes(function) if text(place) == step.name)
-    below = value is not None and (text(value) == "0" or 0 < _number(value) < step.modulus)
-    return below and all(loop.start_byte <= p.start_byte < loop.end_byte for p in places)
-
-
 def _most(node: Node, kinds: Mapping[str, tuple[str, bool]]) -> int | None:
     """What an expression that is never negative never passes; None: nobody knows."""
     node = bare(node)
     if node.type == "number_literal":
         return _number(node) or None
     if node.type in ("subscript_expression", "pointer_expression", "identifier"):
-        found = next((kinds[i] for i in sorted(identifiers(base_of(node))) if i in kinds and kinds[i][1]), ("", False))
-        found = kinds.get(text(node), found)
-        return 255 if _BYTES.match(found[0]) else None
+        pointers = [
+            kinds[i][0] for i in identifiers(base_of(node)) if i in kinds and (kinds[i][1] or node == base_of(node))
+        ]
+        plain = pointers and not any(walk(node, "cast_expression", "call_expression", "field_expression"))
+        return 255 if plain and all(map(_BYTES.match, pointers)) else None
     operator = text(field(node, "operator")) if node.type == "binary_expression" else ""
     if operator == "+":
         both = [_most(field(node, side), kinds) for side in ("left", "right")]

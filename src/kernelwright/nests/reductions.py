@@ -5,21 +5,11 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from kernelwright.nests.events import assigned, writes
 from kernelwright.nests.heads import unconditional
 from kernelwright.nests.loops import Loop
-from kernelwright.nests.syntax import (
-    LOOPS,
-    assigned,
-    bare,
-    called,
-    declared,
-    field,
-    mentions,
-    statements,
-    text,
-    walk,
-    writes,
-)
+from kernelwright.nests.names import declared, mentions
+from kernelwright.nests.syntax import LOOPS, bare, called, field, statements, text, walk
 
 _TRUTHS = {"1": "||", "true": "||", "0": "&&", "false": "&&"}
 """What a flag is set to, and how flags that were set apart are combined."""

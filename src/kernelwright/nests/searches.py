@@ -10,31 +10,11 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from kernelwright.nests.calls import PURE
+from kernelwright.nests.edits import Edit, ahead, behind, over, renamed
+from kernelwright.nests.events import assigned, writes
 from kernelwright.nests.heads import Head, bound_of, counted_head, head_of, step_of, types, unconditional
-from kernelwright.nests.syntax import (
-    JUMPS,
-    LOOPS,
-    Edit,
-    ahead,
-    assigned,
-    bare,
-    base_of,
-    behind,
-    called,
-    declarators,
-    declared,
-    declared_names,
-    field,
-    identifiers,
-    mentions,
-    over,
-    renamed,
-    statements,
-    text,
-    type_of,
-    walk,
-    writes,
-)
+from kernelwright.nests.names import declarators, declared, declared_names, identifiers, mentions, type_of
+from kernelwright.nests.syntax import JUMPS, LOOPS, bare, base_of, called, field, statements, text, walk
 from kernelwright.nests.values import indices
 
 GOES_ON = "pass_of"

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.nests.macros import KEPT_BY_CPP, preprocessed
+from kernelwright.nests.names import declared_name, parameters, type_of
 from kernelwright.nests.structures import fields
-from kernelwright.nests.syntax import declared_name, field, functions, parameters, parse, text, type_of, walk
+from kernelwright.nests.syntax import field, functions, parse, text, walk
 
 DTYPES = {
     "float": "float32", "double": "float64", "int": "int32", "int32_t": "int32", "unsigned": "int32", "unsigned int": "int32",

@@ -6,20 +6,9 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernelwright.nests.syntax import (
-    Edit,
-    bare,
-    declarators,
-    declared,
-    declared_name,
-    field,
-    identifiers,
-    over,
-    parse,
-    text,
-    type_of,
-    walk,
-)
+from kernelwright.nests.edits import Edit, over
+from kernelwright.nests.names import declarators, declared, declared_name, identifiers, type_of
+from kernelwright.nests.syntax import bare, field, parse, text, walk
 
 _LISTS = ("initializer_list", "compound_literal_expression")
 _PLACES = ("identifier", "subscript_expression", "field_expression", "pointer_expression")

@@ -2,27 +2,11 @@
 
 from tree_sitter import Node
 
-from kernelwright.nests.heads import Head, after, bound_of, head_of, leaves, step_of, types, unconditional
-from kernelwright.nests.syntax import (
-    JUMPS,
-    Edit,
-    ahead,
-    assigned,
-    bare,
-    bare_expression,
-    behind,
-    declarators,
-    declared_names,
-    edited,
-    field,
-    first_event,
-    identifiers,
-    mentions,
-    over,
-    text,
-    walk,
-    writes,
-)
+from kernelwright.nests.edits import Edit, ahead, behind, edited, over
+from kernelwright.nests.events import assigned, first_event, writes
+from kernelwright.nests.heads import Head, after, bound_of, head_of, leaves, moved, step_of, types, unconditional
+from kernelwright.nests.names import declarators, declared_names, identifiers, mentions
+from kernelwright.nests.syntax import JUMPS, bare, bare_expression, field, text, walk
 
 
 def done_once(function: Node) -> list[Edit] | None:
@@ -71,12 +55,9 @@ def _by_count(loop: Node, condition: Node, kinds: dict[str, tuple[str, bool]]) -
     """A loop over how often it runs, whose body still advances the variable."""
     body = field(loop, "body")
     for one in unconditional(body):
-        step = bare(one.named_children[0]) if one.type == "expression_statement" and one.named_children else None
-        variable = next((text(p) for p, _, _ in writes(step) if p.type == "identifier"), "") if step is not None else ""
-        far, bound = (
-            (step_of(step, variable), bound_of(condition, variable)) if step is not None and variable else (0, None)
-        )
-        if not far or bound is None or variable not in kinds or not _steady(bound[1], body, variable):
+        variable, far = moved(one)
+        bound = bound_of(condition, variable) if far else None
+        if bound is None or variable not in kinds or not _steady(bound[1], body, variable):
             continue
         order = bound[0].replace("!=", "<" if far > 0 else ">")
         if (order[0] == "<") != (far > 0) or sum(text(p) == variable for p, _, _ in writes(body)) != 1:
@@ -104,9 +85,7 @@ def _step_last(body: Node, condition: Node) -> tuple[str, int, Node, Node | None
     """A step in the body, behind which nobody speaks of the variable but the condition."""
     inside = list(unconditional(body))
     for place, one in enumerate(inside):
-        step = bare(one.named_children[0]) if one.type == "expression_statement" and one.named_children else None
-        variable = next((text(p) for p, _, _ in writes(step) if p.type == "identifier"), "") if step is not None else ""
-        far = step_of(step, variable) if step is not None and variable else 0
+        variable, far = moved(one)
         if far and mentions(condition, variable) and not any(mentions(o, variable) for o in inside[place + 1 :]):
             return variable, far, condition, one
     return None
@@ -190,10 +169,9 @@ def gathered(function: Node) -> list[Edit] | None:
             continue
         steps = dict[str, list[tuple[Node, int]]]()
         for one in unconditional(body):
-            inner = bare(one.named_children[0]) if one.type == "expression_statement" and one.named_children else None
-            variable = next((text(p) for p, _, _ in writes(inner) if p.type == "identifier"), "") if inner else ""
-            far = step_of(inner, variable) if inner is not None and variable else 0
-            steps.setdefault(variable, []).extend([(one, far)] if far else [])
+            variable, far = moved(one)
+            if far:
+                steps.setdefault(variable, []).append((one, far))
         for variable, found in steps.items():
             whole = sum(text(p) == variable for p, _, _ in writes(body))
             if len(found) > 1 and whole == len(found) and variable not in declared_names(body):

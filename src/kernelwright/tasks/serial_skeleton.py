@@ -15,11 +15,12 @@ from kernelwright.errors import TaskError
 from kernelwright.nests.dependence import bounds
 from kernelwright.nests.loops import Access, Nest
 from kernelwright.nests.macros import preprocessed
+from kernelwright.nests.names import declared_name, parameters
 from kernelwright.nests.normal import normal
 from kernelwright.nests.reader import read_nest
 from kernelwright.nests.rewritings import UNFORESEEN
 from kernelwright.nests.signature import Parameter, Signature, UnreadableError, read_signature
-from kernelwright.nests.syntax import declared_name, field, parameters, text
+from kernelwright.nests.syntax import field, text
 from kernelwright.tasks.files import read_text
 
 PRIMES = (1009, 2003, 3001, 4001, 5003, 6007, 7001, 8009)

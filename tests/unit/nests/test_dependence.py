@@ -108,6 +108,8 @@ def word(verdict):
          ["in order"]),
         ("float *back = a, *p = a + m; for (int i = 1; i < n; i++) { out[i] = back[0] + p[1]; back = p; p += m; }", ["free"]),
         ("float *back = a, *p = a + 1; for (int i = 1; i < n; i++) { out[i] = back[0]; back = p; p += m; }", ["in order"]),
+        ("float *back = a; for (int k = 0; k < 2; k++) { float *p = a + m; for (int i = 1; i < n; i++) "
+         "{ out[i] = back[0] + p[1]; back = p; p += m; } }", ["in order", "in order"]),
         ("out[0] = 0; for (int i = 0; i < n; i++) out[i + 1] = out[i] + x[i];", ["scan"]),
         ("out[0] = 0; for (int i = 0; i < n; i++) out[i + 2] = out[i] + x[i];", ["in order"]),
         ("for (int k = n; k; --k) out[k - 1] = x[k];", ["free"]),
@@ -233,6 +235,10 @@ def test_macros_are_what_they_stand_for():
         (f"unsigned s = 0; {OUTER} s = (s + at[i]) % 251; *out = s;", ["in order"]),
         (f"unsigned char s = 0; {OUTER} s = (s + b[i]) % 251; *out = s;", ["in order"]),
         (f"unsigned s = 0; {OUTER} s = (s - b[i]) % 251; *out = s;", ["in order"]),
+        (f"unsigned s = 0; {OUTER} s = (s + *(at + b[i])) % 251; *out = s;", ["in order"]),
+        (f"unsigned s = 0; {OUTER} s = (s + ((const int *)b)[i]) % 251; *out = s;", ["in order"]),
+        (f"unsigned s = 0; {OUTER} {{ unsigned char v = at[i]; s = (s + v + 7) % 251; }} *out = s;", ["in order"]),
+        (f"unsigned s = 0; {OUTER} {{ unsigned char v = at[i]; s = (s + (v + 7)) % 251; }} *out = s;", ["+"]),
     ],
 )  # fmt: skip
 def test_a_recurrence_that_is_a_sum_by_algebra_is_one(body, expected):

@@ -1,0 +1,42 @@
+"""Edits of a code's text, said by the nodes of its tree."""
+
+from collections.abc import Iterable, Mapping
+
+from tree_sitter import Node
+
+from kernelwright.nests.syntax import text, walk
+
+Edit = tuple[int, int, str]
+
+
+def edited(code: str, edits: Iterable[Edit]) -> str:
+    """The code with parts replaced; of two at one place the first comes first."""
+    out, at = list[str](), 0
+    for start, end, new in sorted(edits, key=lambda e: (e[0], e[1])):
+        if start >= at:
+            out += [code[at:start], new]
+            at = end
+    return "".join([*out, code[at:]])
+
+
+def over(node: Node, new: str) -> Edit:
+    """An edit that puts something in the node's place."""
+    return node.start_byte, node.end_byte, new
+
+
+def ahead(node: Node, new: str) -> Edit:
+    """An edit that puts something before the node."""
+    return node.start_byte, node.start_byte, new
+
+
+def behind(node: Node, new: str) -> Edit:
+    """An edit that puts something behind the node."""
+    return node.end_byte, node.end_byte, new
+
+
+def renamed(node: Node, own: Mapping[str, str]) -> str:
+    """A node's text with other words for some identifiers."""
+    names = (i for i in walk(node, "identifier") if text(i) in own)
+    return edited(
+        text(node), [(i.start_byte - node.start_byte, i.end_byte - node.start_byte, own[text(i)]) for i in names]
+    )
