@@ -65,8 +65,5 @@ def _closed(loop: Node, head: Head, body: Node, variable: str, amount: str, plac
         if text(i) == variable and not place.start_byte <= i.start_byte < place.end_byte:
             edits.append(over(i, before if i.start_byte < place.start_byte else later))
     if first_event(list(after(loop)), variable) == "read":
-        edits += [
-            ahead(loop, "{ "),
-            behind(loop, f" {variable} += ({amount}) * {head.passes}; }}"),
-        ]
+        edits += [ahead(loop, "{ "), behind(loop, f" {variable} += ({amount}) * {head.passes}; }}")]
     return edits

@@ -191,11 +191,7 @@ def _side_by_side(nest: Nest, one: Shared, spec: SerialSpec, used: Collection[st
             edits += [ahead(s, "\n#pragma omp atomic\n") for s in updates(nest, loop, array)]
     clauses.append("schedule(static)" if _even(loop) else "schedule(dynamic, 1)")
     pragma = f"\n#pragma omp {' '.join(clauses)}\n"
-    return [
-        ahead(loop.node, pragma),
-        *(e for each in one.loops for e in _counted_plainly(each)),
-        *edits,
-    ]
+    return [ahead(loop.node, pragma), *(e for each in one.loops for e in _counted_plainly(each)), *edits]
 
 
 def _clauses(verdict: Verdict) -> list[str]:
@@ -268,19 +264,12 @@ def _with_extremes(nest: Nest, loop: Loop, verdict: Verdict) -> list[Edit]:
         merged.append(_merging(one, when, names))
         edits += [over(i, f"own_{text(i)}") for i in walk(body, "identifier") if text(i) in names]
         inside = field(one.node, "consequence")
-        edits += [
-            ahead(inside, f"{{ {when} = {_pass(loop)}; "),
-            behind(inside, " }"),
-        ]
+        edits += [ahead(inside, f"{{ {when} = {_pass(loop)}; "), behind(inside, " }")]
     seen = " ".join(f"long seen_{n} = -1;" for n in range(len(verdict.extremes)))
     loops = f"#pragma omp for {' '.join(_clauses(verdict))} schedule(static)"
     before = f"{seen}\n#pragma omp parallel\n{{ {' '.join(own)}\n{loops}\n"
     after = f"\n#pragma omp critical\n{{ {' '.join(merged)} }} }} }}"
-    return [
-        ahead(loop.node, "{ " + before),
-        behind(loop.node, after),
-        *edits,
-    ]
+    return [ahead(loop.node, "{ " + before), behind(loop.node, after), *edits]
 
 
 def _pass(loop: Loop) -> str:

@@ -34,6 +34,14 @@ def behind(node: Node, new: str) -> Edit:
     return node.end_byte, node.end_byte, new
 
 
+def inside(body: Node, first: str = "", last: str = "") -> list[Edit]:
+    """Edits that put something at the beginning and at the end of a body, within its own braces if it has any."""
+    if body.type == "compound_statement":
+        start, end = body.start_byte + 1, body.end_byte - 1
+        return [(start, start, f" {first}"), (end, end, f"{last} ")]
+    return [ahead(body, f"{{ {first}"), behind(body, f" {last} }}")]
+
+
 def renamed(node: Node, own: Mapping[str, str]) -> str:
     """A node's text with other words for some identifiers."""
     names = (i for i in walk(node, "identifier") if text(i) in own)

@@ -11,18 +11,9 @@ from tree_sitter import Node
 from kernelwright.nests.advances import advanced
 from kernelwright.nests.aliases import named_once, one_by_one, plain_arrays, pointed_back, swapped
 from kernelwright.nests.branches import both_ways, followed, otherwise, own_pointers, turned, twins
-from kernelwright.nests.edits import Edit, ahead, behind, edited, over
-from kernelwright.nests.events import assigned, first_event, writes
-from kernelwright.nests.heads import (
-    WHOLE,
-    after,
-    bound_of,
-    counted_head,
-    leaves,
-    step_of,
-    types,
-    unconditional,
-)
+from kernelwright.nests.edits import Edit, ahead, behind, edited, inside, over
+from kernelwright.nests.events import first_event, writes
+from kernelwright.nests.heads import WHOLE, after, bound_of, counted_head, leaves, step_of, types, unconditional
 from kernelwright.nests.idioms import plain, uncast
 from kernelwright.nests.inline import inlined
 from kernelwright.nests.names import declarators, declared, identifiers, mentions
@@ -31,7 +22,7 @@ from kernelwright.nests.recurrences import compensated, summed_twice
 from kernelwright.nests.searches import compacted, compared, first_found, placed, searched, told
 from kernelwright.nests.structures import taken_apart
 from kernelwright.nests.syntax import JUMPS, bare, bare_expression, field, functions, parse, text, walk
-from kernelwright.nests.walks import by_rows, done_once, gathered, stepped_midway, walked
+from kernelwright.nests.walks import done_once, gathered, stepped_midway, walked
 
 ROUNDS = 300
 _SCOPES = ("compound_statement", "for_statement", "for_range_loop", "lambda_expression", "function_definition")
@@ -194,11 +185,7 @@ def _stepped_apart(statement: Node, step: Node, variable: str) -> list[Edit]:
         ("{ " if block else "") + (f"{alone} " if first else ""),
         ("" if first else f" {alone}") + (" }" if block else ""),
     )
-    return [
-        ahead(statement, before),
-        over(step, variable),
-        behind(statement, later),
-    ]
+    return [ahead(statement, before), over(step, variable), behind(statement, later)]
 
 
 # --- loops that count ---------------------------------------------------------------------------------------------
@@ -216,9 +203,6 @@ def _counted(function: Node) -> list[Edit] | None:
             continue
         first = loop.child_by_field_name("initializer")
         before = f"{text(first).rstrip(';')}; " if first is not None else ""
-        down = _counts_down(function, loop, bare(condition), kinds)
-        if down is not None:
-            return [ahead(loop, before), *down]
         for place, _, _ in writes(body):
             step = next(
                 (
@@ -254,7 +238,30 @@ def _condition_steps(function: Node) -> list[Edit] | None:
         if condition is None or update is None or leaves(body, "continue_statement"):
             continue
         if any(walk(condition, "update_expression")):
-            return [over(update, ""), ahead(body, "{ "), behind(body, f" {text(update)}; }}")]
+            return [over(update, ""), *inside(body, last=f"{text(update)};")]
+    return None
+
+
+def _asked_stepping(function: Node) -> list[Edit] | None:
+    """`while (n-- > 0) …` is `while (n > 0) { n--; … }`, and one step more; `while (--n) …` steps before and behind."""
+    for loop in walk(function, "while_statement", "for_statement"):
+        condition, body = loop.child_by_field_name("condition"), field(loop, "body")
+        first = loop.child_by_field_name("initializer")
+        if condition is None or loop.child_by_field_name("update") or leaves(body, "continue_statement", *JUMPS):
+            continue
+        asked = bare(condition)
+        side = bare(field(asked, "left")) if asked.type == "binary_expression" else asked
+        if side.type != "update_expression" or sum(1 for _ in writes(asked)) != 1:
+            continue
+        variable, alone = text(field(side, "argument")), f"{text(side)};"
+        if field(side, "argument").type != "identifier" or text(asked).count(variable) != 1:
+            continue
+        early, said = text(side).startswith(("++", "--")), text(asked).replace(text(side), variable, 1)
+        begin = f"{{ {text(first).rstrip(';') + '; ' if first is not None else ''}{alone if early else ''}"
+        last = "" if early or first_event(list(after(loop)), variable) != "read" else alone
+        head = (loop.start_byte, body.start_byte, f"{begin} while ({said}) ")
+        stepped = inside(body, last=alone) if early else inside(body, first=alone)
+        return [head, *stepped, behind(loop, f" {last} }}")]
     return None
 
 
@@ -271,30 +278,6 @@ def _said(condition: Node, variable: str, step: int) -> Node:
         if plain.type != "identifier" or text(plain) != variable
         else bare_expression(f"{variable} {'>' if step < 0 else '!='} 0")
     )
-
-
-def _counts_down(function: Node, loop: Node, condition: Node, kinds: dict[str, tuple[str, bool]]) -> list[Edit] | None:
-    """`while (n-- > 0)` and `while (--n)` count up instead, with a variable of its own, of which `n` follows in the body."""
-    asked, body = condition, field(loop, "body")
-    if (
-        condition.type == "binary_expression"
-        and text(field(condition, "operator")) in (">", "!=")
-        and text(field(condition, "right")) == "0"
-    ):
-        asked = bare(field(condition, "left"))
-    if asked.type != "update_expression" or "--" not in text(asked):
-        return None
-    early = text(asked).startswith("--")
-    variable, kind = text(field(asked, "argument")), kinds.get(text(field(asked, "argument")), ("", True))
-    if kind[1] or variable in assigned(body):
-        return None
-    own = f"{variable}_{loop.start_byte}"
-    head = f"for ({kind[0].replace('const ', '')} {own} = 0; {own} < {variable}{' - 1' if early else ''}; ++{own}) "
-    inside = [over(i, f"({variable} - 1 - {own})") for i in walk(body, "identifier") if text(i) == variable]
-    made: list[Edit] = [(loop.start_byte, body.start_byte, head), *inside]
-    if first_event(list(after(loop)), variable) == "read":
-        made += [ahead(loop, "{ "), behind(loop, f" {variable} = {0 if early else -1}; }}")]
-    return made
 
 
 def _declared_loop(function: Node) -> list[Edit] | None:
@@ -345,11 +328,7 @@ def _several(loop: Node, condition: Node, update: Node, body: Node) -> list[Edit
     if counter is None or leaves(body, "continue_statement"):
         return None
     others = " ".join(f"{text(p)};" for p in parts if p != counter)
-    return [
-        (parts[0].start_byte, parts[-1].end_byte, text(counter)),
-        ahead(body, "{ "),
-        behind(body, f" {others} }}"),
-    ]
+    return [(parts[0].start_byte, parts[-1].end_byte, text(counter)), ahead(body, "{ "), behind(body, f" {others} }}")]
 
 
 def _low(first: Node | None, variable: str) -> str | None:
@@ -386,7 +365,7 @@ def _own_variable(function: Node, loop: Node, kind: str, variable: str, low: str
 _CHANGES = (
     one_by_one, pointed_back, swapped, plain_arrays, named_once, taken_apart, _shortened, _copied, _unbroken, _split,
     otherwise, turned, both_ways, twins, followed, own_pointers, done_once, searched, first_found, _condition_steps,
-    _counted, walked, by_rows, _declared_loop, stepped_midway, gathered, advanced, promoted, running, compensated,
+    _asked_stepping, _counted, walked, _declared_loop, stepped_midway, gathered, advanced, promoted, running, compensated,
     summed_twice, placed, compacted, compared, told,
 )  # fmt: skip
 """In the order in which they are tried."""

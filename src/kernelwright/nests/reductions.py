@@ -203,7 +203,7 @@ def _behind(body: Node, statement: Node, name: str) -> set[str]:
 
 def scan_of(loop: Loop, body: Node, name: str) -> Scan | None:
     """A running sum, advanced once a pass and otherwise only read."""
-    if loop.head is None or loop.head.step != 1 or any(walk(body, *LOOPS)):
+    if loop.head is None or abs(loop.head.step) != 1 or any(walk(body, *LOOPS)):
         return None
     for statement in unconditional(body):
         operator = reduction_of(statement, name)
