@@ -35,6 +35,27 @@ def _is_body(block: Node) -> bool:
     return block.type == "compound_statement" and loop is not None and loop.type in LOOPS
 
 
+def left_first(function: Node) -> list[Edit] | None:
+    """`for (;;) { if (i == n) break; … }` is `while (i != n) { … }`."""
+    kinds = types(function)
+    for loop in walk(function, "for_statement", "while_statement"):
+        asked, body = loop.child_by_field_name("condition"), field(loop, "body")
+        leave = next(unconditional(body), body)
+        counts = loop.child_by_field_name("update") or loop.child_by_field_name("initializer")
+        if counts or (asked is not None and text(bare(asked)) not in ("1", "true")) or leave.type != "if_statement":
+            continue
+        done, why = list(unconditional(field(leave, "consequence"))), bare(field(leave, "condition"))
+        whole = all(WHOLE.match(kinds.get(i, ("?", False))[0]) for i in identifiers(why))
+        order = field(why, "operator") if why.type == "binary_expression" else why
+        other = {"==": "!=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}.get(text(order), "")
+        if [one.type for one in done] == ["break_statement"] and not leave.child_by_field_name("alternative"):
+            said = (
+                text(field(why, "left")) + other + text(field(why, "right")) if whole and other else f"!({text(why)})"
+            )
+            return [(loop.start_byte, body.start_byte, f"while ({said}) "), over(leave, ";")]
+    return None
+
+
 def turned(function: Node) -> list[Edit] | None:
     """`if (!c) ; else …` is `if (c) …`."""
     for choice in walk(function, "if_statement"):

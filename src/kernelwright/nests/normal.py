@@ -10,9 +10,9 @@ from tree_sitter import Node
 
 from kernelwright.nests.advances import advanced
 from kernelwright.nests.aliases import named_once, one_by_one, plain_arrays, pointed_back, swapped
-from kernelwright.nests.branches import both_ways, followed, otherwise, own_pointers, turned, twins
+from kernelwright.nests.branches import both_ways, followed, left_first, otherwise, own_pointers, turned, twins
 from kernelwright.nests.edits import Edit, ahead, behind, edited, inside, over
-from kernelwright.nests.events import first_event, writes
+from kernelwright.nests.events import assigned, first_event, writes
 from kernelwright.nests.heads import WHOLE, after, bound_of, counted_head, leaves, step_of, types, unconditional
 from kernelwright.nests.idioms import plain, uncast
 from kernelwright.nests.inline import inlined
@@ -221,11 +221,12 @@ def _counted(function: Node) -> list[Edit] | None:
             ):
                 continue
             update = step.named_children[0]
-            if bound_of(_said(condition, variable, step_of(update, variable)), variable) is None or any(
-                mentions(later, variable) for later in _behind(body, step)
-            ):
+            asked = _said(condition, variable, step_of(update, variable))
+            bound = bound_of(asked, variable)
+            moves = bound is None or identifiers(bound[1]) & assigned(body)
+            if moves or any(mentions(later, variable) for later in _behind(body, step)):
                 continue
-            head = f"{before}for (; {text(_said(condition, variable, step_of(update, variable)))}; {text(update)}) "
+            head = f"{before}for (; {text(asked)}; {text(update)}) "
             return [(loop.start_byte, body.start_byte, head), over(step, ";")]
     return None
 
@@ -364,8 +365,8 @@ def _own_variable(function: Node, loop: Node, kind: str, variable: str, low: str
 
 _CHANGES = (
     one_by_one, pointed_back, swapped, plain_arrays, named_once, taken_apart, _shortened, _copied, _unbroken, _split,
-    otherwise, turned, both_ways, twins, followed, own_pointers, done_once, searched, first_found, _condition_steps,
-    _asked_stepping, _counted, walked, _declared_loop, stepped_midway, gathered, advanced, promoted, running, compensated,
-    summed_twice, placed, compacted, compared, told,
+    left_first, otherwise, turned, both_ways, twins, followed, own_pointers, done_once, searched, first_found,
+    _condition_steps, _asked_stepping, _counted, walked, _declared_loop, stepped_midway, gathered, advanced, promoted,
+    running, compensated, summed_twice, placed, compacted, compared, told,
 )  # fmt: skip
 """In the order in which they are tried."""

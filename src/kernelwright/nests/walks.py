@@ -45,8 +45,14 @@ def _by_count(loop: Node, condition: Node, kinds: dict[str, tuple[str, bool]]) -
     for one in unconditional(body):
         variable, far = moved(one)
         bound = bound_of(condition, variable) if far else None
-        if bound is None or variable not in kinds or not _steady(bound[1], body, variable):
+        if bound is None or variable not in kinds:
             continue
+        if not _steady(bound[1], body, variable):  # the other side moves too: `while (lo < hi) { …; lo++; hi--; }`
+            other = text(bare(bound[1]))
+            far -= next((f for v, f in map(moved, unconditional(body)) if v == other), far)
+            once = sum(text(p) == other for p, _, _ in writes(body)) == 1
+            if not far or not once or bound[0] == "!=" or loop.type != "while_statement":
+                continue
         order = bound[0].replace("!=", "<" if far > 0 else ">")
         if (order[0] == "<") != (far > 0) or sum(text(p) == variable for p, _, _ in writes(body)) != 1:
             continue
