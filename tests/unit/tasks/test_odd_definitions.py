@@ -23,7 +23,7 @@ ODD = {
         {"reference": "def run(x):\n    return [x.numel()]", "outputs": {"y": tensor(None, "int32")}}, [],
     ),
     "braces, quotes and other ends of lines": (
-        {"reference": 'def run(x):\r\n    """{braces} \\\\ \'quotes\'"""\r\n    return {"y": x, "more": f"{1}"}'}, [4],
+        {"reference": 'def run(x):\r\n    """{braces} \\\\ \'quotes\'"""\r\n    return {"y": x, "more": f"{1}\u2028"}'}, [4],
     ),
     "a name that is no file's": ({"name": '../up/"""\\'}, [4]),
     "constraints in words": ({"constraints": ["x is sorted", "M > 0 or x", "M in (1, 4)", "x[0] == 0", "0 < M <= 4"]}, [4]),

@@ -35,7 +35,7 @@ def as_part(text: str, inputs: Sequence[str]) -> Reference:
     Raises:
         ValueError: it is no Python, has no `run`, or takes something else than the inputs.
     """
-    text = "\n".join(text.splitlines())
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     try:
         with warnings.catch_warnings(action="ignore"):
             tree = ast.parse(text)
