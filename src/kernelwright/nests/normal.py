@@ -255,7 +255,10 @@ def _asked_stepping(function: Node) -> list[Edit] | None:
         if side.type != "update_expression" or sum(1 for _ in writes(asked)) != 1:
             continue
         variable, alone = text(field(side, "argument")), f"{text(side)};"
-        if field(side, "argument").type != "identifier" or text(asked).count(variable) != 1:
+        if (
+            field(side, "argument").type != "identifier"
+            or sum(text(i) == variable for i in walk(asked, "identifier")) != 1
+        ):
             continue
         early, said = text(side).startswith(("++", "--")), text(asked).replace(text(side), variable, 1)
         begin = f"{{ {text(first).rstrip(';') + '; ' if first is not None else ''}{alone if early else ''}"

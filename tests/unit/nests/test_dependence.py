@@ -118,6 +118,7 @@ def word(verdict):
         ("int i = 0; for (;;) { if (x[i] >= y[i]) break; out[i] = x[i]; i++; }", ["in order"]),
         ("const float *p = x + n; float *to = out + n; while (p-- > x) *--to = *p;", ["free"]),
         ("const float *p = x + n; float *to = out + n; while (--p > x) *--to = to[2];", ["in order"]),
+        ("int i = n; const int limit = 2; while (i-- > limit) out[i] = x[i];", ["free"]),
         ("float s = 0; for (int i = n; i-- > 0;) { s += x[i]; out[i] = s; }", ["scan"]),
         ("out[0] = 0; for (int i = 0; i < n; i++) out[i + 1] = out[i] + x[i];", ["scan"]),
         ("out[0] = 0; for (int i = 0; i < n; i++) out[i + 2] = out[i] + x[i];", ["in order"]),
