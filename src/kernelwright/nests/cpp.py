@@ -14,7 +14,7 @@ from kernelwright.nests.loops import Loop, Nest
 from kernelwright.nests.names import declared, declared_name, mentions, parameters, type_of
 from kernelwright.nests.plan import BUSY, Shared, reachable, shared
 from kernelwright.nests.reductions import Extreme, Scan
-from kernelwright.nests.syntax import field, functions, parse, text, walk
+from kernelwright.nests.syntax import base_of, field, functions, parse, text, walk
 from kernelwright.records.expression import worth
 from kernelwright.records.task import SerialArgument, SerialSpec
 
@@ -185,6 +185,7 @@ def _side_by_side(nest: Nest, one: Shared, spec: SerialSpec, used: Collection[st
             and size <= LARGEST_COPY
             and operator in "+*|&^"
             and only_updated(nest, loop, array)
+            and all(text(base_of(a.node)) == array for a in nest.accesses if a.array == array and loop in a.loops)
         ):
             clauses.append(f"reduction({operator}:{array}[:{size}])")
         else:

@@ -227,3 +227,13 @@ def test_what_stands_before_an_inner_loop_goes_first_only_where_it_needs_nothing
     wide = SPEC.model_copy(update={"sizes": {"n": 10_000}})
     assert hindrance(code.replace("FIRST", "out[i * 100] = out[i * 100 - 100] * 2;"), wide, "cpu") == ""
     assert "passes meet" in hindrance(code.replace("FIRST", "out[i * 100] = out[i * 100 - 1] * 2;"), wide, "cpu")
+
+
+def test_a_copy_for_each_core_is_only_of_an_array_under_its_own_name():
+    body = "for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) { TO[i] += x[j]; TO[j] -= x[i]; }"
+    used = frozenset({"threads-over-rows", "privatised-partials"})
+    own = source(f"{HEAD}{{ {body.replace('TO', 'out')} }}", SPEC, "cpu", used)
+    other = source(f"{HEAD}{{ float *to = out; {body.replace('TO', 'to')} }}", SPEC, "cpu", used)
+    assert "reduction(+:out[:500])" in own
+    assert "reduction(+:" not in other
+    assert "#pragma omp atomic" in other
