@@ -150,6 +150,8 @@ class Load(Record):
         """What was seen, in one line; empty where nothing was."""
         parts = [f"{self.neighbours} other {'process' if self.neighbours == 1 else 'processes'} on the GPU"]
         parts = parts if self.neighbours else []
+        if self.disturbed:
+            parts.append(f"others worked beside {self.set_aside} blocks, and no quiet half could be had")
         if self.during is not None and self.during > OTHERS * self.cores:
             before = f", {self.before:.1f} just before" if self.before is not None else ""
             queue = f", and {self.waiting:.0f} of its threads ran or waited" if self.waiting >= 1 else ""

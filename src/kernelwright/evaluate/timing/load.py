@@ -20,9 +20,11 @@ PROC = Path("/proc")
 TICKS = os.sysconf("SC_CLK_TCK")
 LEAST_S = 0.05
 """A window shorter than this has too few ticks of the kernel's clock to tell anything."""
-SELDOM = 0.5
-"""Threads of others, on average over the looks of a block, that a quiet machine comes to now and then: looks are few, and of
-our own processes one may be about to sleep. A thread that works all the time comes to one."""
+SELDOM = 0.2
+"""Threads of others, on average over the looks of a block, that a quiet machine comes to now and then, since looks are few. A
+thread that works all the time comes to one."""
+AGAIN, NAP_S = 3, 1e-4
+"""How often a run queue that is not empty is looked at again, and seconds between: who works is there each time."""
 _IDLE, _IOWAIT, _STEAL = 3, 4, 7
 _COUNTED = 8
 """Fields of `cpu` in /proc/stat; guests' time is part of the users'."""
@@ -48,6 +50,7 @@ class LoadMeter:
     """A GPU is timed: what the processors do matters little, and who else is on the device much."""
     neighbours: Callable[[], Iterable[int]] = tuple
     """Processes on the device, by their numbers."""
+    pause: Callable[[float], None] = time.sleep
     _opened: Times | None = field(init=False)
     _began: Times | None = field(init=False, default=None)
     _queue: list[int] = field(init=False, default_factory=list)
@@ -67,8 +70,12 @@ class LoadMeter:
         self._block = 0
 
     def look(self) -> None:
-        """A turn is over, and every side is frozen."""
+        """A turn is over, and every side is frozen. A process of our own that has just said so sleeps a moment later."""
         waiting = runnable()
+        for _ in range(AGAIN):
+            if waiting:
+                self.pause(NAP_S)
+                waiting = min(waiting, runnable() or 0)
         if waiting is not None:
             self._queue.append(waiting)
 

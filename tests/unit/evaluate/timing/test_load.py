@@ -8,7 +8,7 @@ import pytest
 
 from kernelwright.evaluate.timing import load
 from kernelwright.evaluate.timing.conditions import FIRST_PAUSE_S, Watch
-from kernelwright.evaluate.timing.load import LoadMeter, Times, descendants, runnable
+from kernelwright.evaluate.timing.load import AGAIN, LoadMeter, Times, descendants, runnable
 from kernelwright.records.measure import Load
 
 
@@ -90,6 +90,7 @@ def test_the_counters_of_this_kernel_are_read():
         (Load(cores=2, stolen=0.1), True),
         (Load(cores=2, during=2.0, on_device=True), False),
         (Load(cores=2, neighbours=1, on_device=True), True),
+        (Load(cores=2, set_aside=5, disturbed=True), True),
     ],
 )
 def test_a_machine_is_busy_where_figures_are_doubtful(found, busy):
@@ -108,11 +109,16 @@ def test_a_watch_looks_after_every_turn(clock):
     assert Watch().load() is None
 
 
+SLEEPS = (2, 1, 0)
+"""Threads in the run queue at one look, each time that it is looked at."""
+
+
 @pytest.mark.parametrize(
     ("cores", "seen", "stolen", "noisy"),
     [
         (2, [0, 0, 0, 0, 0, 1], 0.0, False),  # a daemon woke up
-        (2, [0, 1, 0, 1, 0, 0], 0.0, False),  # or one of our own was about to sleep
+        (2, [SLEEPS] * 6, 0.0, False),  # one of our own was about to sleep
+        (2, [0, 1, 0, 1, 0, 0], 0.0, True),
         (2, [1, 1, 0, 1, 1, 0], 0.0, True),
         (64, [3] * 6, 0.0, False),  # few for so many cores
         (2, [0] * 6, 0.1, True),
@@ -121,12 +127,13 @@ def test_a_watch_looks_after_every_turn(clock):
     ],
 )
 def test_a_block_is_noisy_where_others_worked_in_it(clock, monkeypatch, cores, seen, stolen, noisy):
-    looks = iter([9, *seen])
+    looks = iter([9] * (1 + AGAIN))
     monkeypatch.setattr(load, "runnable", lambda: next(looks))
-    meter = LoadMeter(cores=cores)
+    meter = LoadMeter(cores=cores, pause=lambda _: None)
     meter.look()  # while it warmed up
     meter.begin()
-    for _ in seen:
+    for waiting in seen:
+        looks = iter(waiting if waiting == SLEEPS else [waiting] * (1 + AGAIN))
         meter.look()
     clock(1.0, busy=1.0, stolen=stolen)
     assert meter.noisy() is noisy
