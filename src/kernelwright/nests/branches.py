@@ -168,19 +168,19 @@ def followed(function: Node) -> list[Edit] | None:
     begun = {
         text(name): (d, one.child_by_field_name("value")) for d, one, name in declared(body) if d.type == "declaration"
     }
-    moved = [text(p) for p, _, _ in writes(body)]
+    given = [text(p) for p, _, _ in writes(body)]
     for one, two in (pair for loop in walk(body, *LOOPS) for pair in pairwise(unconditional(field(loop, "body")))):
         (tail, _, lead), (mover, sign, amount) = _only_write(one), _only_write(two)
         if lead is None or amount is None or mover != text(lead) or sign not in ("+=", "-="):
             continue
         known = all(begun.get(name, (None, None))[1] is not None for name in (tail, mover))
-        once = moved.count(tail) == moved.count(mover) == 1 and not {tail, mover} & exposed(function)
-        if known and once and not identifiers(amount) & set(moved):
+        once = given.count(tail) == given.count(mover) == 1 and not {tail, mover} & exposed(function)
+        if known and once and not identifiers(amount) & set(given):
             uses = [i for i in walk(body, "identifier") if text(i) == tail]
             (mine, start), (theirs, ahead_) = begun[tail], begun[mover]
             own = [i for i in uses if any(n.start_byte <= i.start_byte < n.end_byte for n in (mine, one))]
             late = mine.parent == theirs.parent and all(i.start_byte > theirs.end_byte for i in uses if i not in own)
-            if late and start is not None and ahead_ is not None and _a_step(start, ahead_, sign, amount, set(moved)):
+            if late and start is not None and ahead_ is not None and _a_step(start, ahead_, sign, amount, set(given)):
                 behind_ = f"({mover} {'-' if sign == '+=' else '+'} ({text(amount)}))"
                 return [over(mine, ""), over(one, ";"), *(over(i, behind_) for i in uses if i not in own)]
     return None
@@ -194,9 +194,9 @@ def _only_write(statement: Node) -> tuple[str, str, Node | None]:
     return text(found[0][0]), found[0][1], bare(found[0][2])
 
 
-def _a_step(start: Node, far: Node, sign: str, amount: Node, moved: set[str]) -> bool:
-    """Whether `far` is `start` moved by the amount, and neither begins with what moves."""
-    if far.type != "binary_expression" or identifiers(far) & moved:
+def _a_step(start: Node, far: Node, sign: str, amount: Node, given: set[str]) -> bool:
+    """Whether `far` is `start` moved by the amount, and neither begins with what is given another value."""
+    if far.type != "binary_expression" or identifiers(far) & given:
         return False
     same = text(bare(field(far, "left"))) == text(bare(start)) and text(bare(field(far, "right"))) == text(amount)
     return same and text(field(far, "operator")) == sign[0]

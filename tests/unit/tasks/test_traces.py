@@ -53,6 +53,14 @@ def test_a_data_set_that_was_written_is_read_as_published_kernels_with_their_cla
     assert read_task(tmp_path / "from/definition.json").source == one.reference
 
 
+@pytest.mark.parametrize("name", ["../../up", "/up", ".."])
+def test_no_name_leads_out_of_its_data_set(tmp_path, name):
+    told = emitted(tmp_path, TABLE[0])
+    told = told._replace(task=told.task.model_copy(update={"name": name}), name=name)
+    paths = [path for form in FORMS for path in trace_files(form, told)]
+    assert all((tmp_path / path).resolve().is_relative_to(tmp_path) for path in paths), paths
+
+
 def test_a_trace_says_times_in_milliseconds_and_where(tmp_path):
     files = trace_files("sol", emitted(tmp_path, TABLE[0]))
     first = json.loads(files[f"{TABLE[0].name}/traces.jsonl"].splitlines()[0])["evaluation"]

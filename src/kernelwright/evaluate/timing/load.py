@@ -72,7 +72,7 @@ class LoadMeter:
     def look(self) -> None:
         """A turn is over, and every side is frozen. A process of our own that has just said so sleeps a moment later."""
         waiting = runnable()
-        for _ in range(AGAIN):
+        for _ in range(0 if self.on_device else AGAIN):
             if waiting:
                 self.pause(NAP_S)
                 waiting = min(waiting, runnable() or 0)
