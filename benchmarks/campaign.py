@@ -2,9 +2,9 @@
 
 A program lists its items, measures one after another and puts a row of each into a `Campaign`. FILE is whole after every
 row, and the same command goes on where the last one ended: what FILE has from such a device is not measured again.
-`--part K/N` takes every N-th item, so that each GPU or process of a host fills a file of its own; `--join PART…` puts those
-together. FILE holds figures. What is long (kernel texts, samples, every try) goes line by line to FILE.raw.jsonl, which is
-compressed with xz before it is committed, if it is.
+`--processes N` measures in so many processes of this machine (`side_by_side.py`). `--part K/N` takes every N-th item, so that
+each GPU or host fills a file of its own; `--join PART…` puts those together. FILE holds figures. What is long (kernel texts,
+samples, every try) goes line by line to FILE.raw.jsonl, which is compressed with xz before it is committed, if it is.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from provenance import alike, provenance, provenance_of
+from side_by_side import side_by_side
 
 from kernelwright.engine.target import resolve_target
 from kernelwright.evaluate.referee import Referee
@@ -41,6 +42,9 @@ def command(
     found.add_argument("--only", nargs="*", default=[], metavar="WORD", help="items with one of these in their names")
     found.add_argument("--seconds", type=float, default=seconds, help="begin nothing later; the same command goes on")
     found.add_argument("--anew", action="store_true", help="measure again what the file has of what is asked for")
+    found.add_argument(
+        "--processes", type=int, default=1, help="processes side by side, which take turns on the device"
+    )
     found.add_argument("--part", default="1/1", help="K/N: the K-th of N parts, one for each GPU or process of a host")
     found.add_argument("--join", type=Path, nargs="+", default=[], help="join the files of parts; measure nothing")
     found.add_argument("--json", action="store_true", help="print the file's contents instead of the table")
@@ -96,7 +100,11 @@ class Campaign:
             SystemExit: the file's rows are of another device, compiler or option, and would be lost.
         """
         self.head = dict(head)
-        self._take([self.out])
+        self.take_known()
+
+    def take_known(self) -> None:
+        """Take over what the file has and nobody wants anew."""
+        self.take([self.out])
         if self.asked.anew:
             self.by_key = {key: row for key, row in self.by_key.items() if not self.named(_name(key))}
 
@@ -108,13 +116,15 @@ class Campaign:
     def run(self, measure: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Measure what is left, or join the parts that were asked for."""
         if self.asked.join:
-            self._take(self.asked.join)
+            self.take(self.asked.join)
             if self.out not in self.asked.join:
                 _raw_file(self.out).unlink(missing_ok=True)
             for part in self.asked.join:
                 if (raw := _raw_file(part)).exists():
                     self._append_raw(raw.read_text())
             self.write()
+        elif self.asked.processes > 1:
+            side_by_side(self)
         else:
             asyncio.run(measure())
 
@@ -170,13 +180,17 @@ class Campaign:
     def write(self) -> None:
         """Write the file: all of it or nothing, a line for each row."""
         self.out.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(self.out, written(self.document()))
+        write_whole(self.out, self.text())
+
+    def text(self) -> str:
+        """The document, a line for each row."""
+        return written(self.document())
 
     def show(self, table: Callable[[list[Row]], str]) -> None:
         """Print the table, or with `--json` the document."""
         sys.stdout.write(json.dumps(self.document()) + "\n" if self.asked.json else table(self.rows).rstrip() + "\n")
 
-    def _take(self, files: Sequence[Path]) -> None:
+    def take(self, files: Sequence[Path]) -> None:
         """The rows of several files; of two with one key the later file's. A row keeps the commit that measured it."""
         for document in (json.loads(file.read_text()) for file in files if file.exists()):
             self.head = self.head or {name: value for name, value in document.items() if name != "rows"}
