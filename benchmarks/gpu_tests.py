@@ -33,8 +33,8 @@ ALONE = ("test_gpu_clock", "test_gpu_field")
 """Files that test the clock itself, in whose figures would be what else keeps the host busy; and tasks of 2^32 elements."""
 USUAL_S = 7.0
 """What a test takes of which nothing is known."""
-HANGS_S = 120.0
-"""After which a test hangs, or after four times as long as it took before."""
+HANGS_S = 240.0
+"""After which a test hangs, or after four times as long as it took before: side by side, many wait for their turn."""
 ENDED = "it ended the process, or never ended"
 LOOK_S = 5.0
 OPEN_TASKS = 40

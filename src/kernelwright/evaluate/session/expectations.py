@@ -179,10 +179,10 @@ def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expe
         return _stepped(session, output, seen)
     spec = session.task.workload.outputs[output]
     equal = (bitwise and seen.error == 0.0) or not spec.floating or spec.stepped
-    lost = _lost_far_from_zero(session, output, seen)
-    eagers = seen.finer.or_more(Finer(lost, 0.0, 0.0))
-    allowed = 0.0 if equal else session.allowed(output, max(seen.error, lost), _in_turn(session, output, seen))
-    fine = finer.ANY if equal else session.allowed_finer(output, eagers, _in_turn(session, output, seen))
+    coarser = _by_one_accumulator(session, output, seen)
+    in_turn = _in_turn(session, output, seen)
+    allowed = 0.0 if equal else session.allowed(output, coarser.error, in_turn)
+    fine = finer.ANY if equal else session.allowed_finer(output, coarser.finer, in_turn)
     return Expected(seen.value, seen.scale, seen.error, allowed, finer=fine, lines=session.lines(output))
 
 
@@ -237,17 +237,22 @@ def _watched(session: CaseContext, node: str, variant: str, offsets: Offsets) ->
     return session.results(variant, offsets)[nodes.index(node)]
 
 
-def _lost_far_from_zero(session: CaseContext, output: int, seen: Seen) -> float:
-    """What a mean of values far from zero may miss, beside their spread, in one kernel; what eager misses then is luck.
+def _by_one_accumulator(session: CaseContext, output: int, seen: Seen) -> Seen:
+    """What a kernel with one accumulator may err where eager errs far more than on drawn inputs: that is luck, or its many.
 
-    Only where eager errs far more than on drawn inputs, since what lies far from zero is taken away again.
+    A mean of values far from zero may miss what one accumulator loses, beside their spread. Terms in order have partial sums far
+    above what is left of them, and p accumulators err by a p-th of what one does: a few for a matrix product of any library.
     """
-    spreads = seen.distribution.spreads if seen.distribution else 0.0
-    if not spreads or seen.error <= AMPLIFIED * session.base_error[output]:
-        return 0.0
+    changed = seen.distribution
+    if changed is None or seen.error <= AMPLIFIED * session.base_error[output]:
+        return seen
+    if changed.orders:
+        more = Finer(AMPLIFIED * seen.finer.local, AMPLIFIED * seen.finer.averaged, seen.finer.lost)
+        return replace(seen, error=AMPLIFIED * seen.error, finer=more)
     spec = session.task.workload.outputs[output]
     in_turn = _in_turn(session, output, seen)
-    return spreads * compare.floor(spec, session.reduction(output), in_turn=in_turn) / AMPLIFIED
+    lost = changed.spreads * compare.floor(spec, session.reduction(output), in_turn=in_turn) / AMPLIFIED
+    return replace(seen, error=max(seen.error, lost), finer=seen.finer.or_more(Finer(lost, 0.0, 0.0)))
 
 
 def _in_turn(session: CaseContext, output: int, seen: Seen) -> int:

@@ -61,6 +61,11 @@ class InputDistribution:
         return self.change in (_huge, _ends, _integers) or self.of_meaning
 
     @property
+    def orders(self) -> bool:
+        """Whether rows are put in order, so that sums go far away before they come back."""
+        return self.change is in_order
+
+    @property
     def moves_zeros(self) -> bool:
         """Whether what is zero need not stay so."""
         return self.replaces or self.change is _offset
