@@ -95,8 +95,9 @@ class Language(_Data):
     """What stands before a function that is called from outside: `extern "C"` in C++, nothing in C."""
     last_argument: str = ""
     """Of a function, after the pointers."""
-    drop_in: Literal["", "itself", "compiled"] = ""
-    """How a kernel becomes a `ModelNew` file: as it is, or compiled on first use. Empty: it cannot yet."""
+    drop_in: Literal["", "itself", "compiled", "launched"] = ""
+    """How a kernel becomes a `ModelNew` file: as it is, or compiled on first use and called, or launched by its plan. Empty:
+    it cannot yet."""
     declares: Declarations | None = None
     kernels: Literal["one", "counted", "unknown"] = "counted"
     """How many kernels of its own a source has: one function, as many as its build counts, or what nobody counts."""

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+from kernelwright.engine.drop_ins import drop_in
 from kernelwright.engine.events import Listener, Phase, silent
 from kernelwright.engine.gateway.toolbox import Library, technique_cards
 from kernelwright.engine.predictor import Predictor, PredictorConfig
@@ -19,7 +20,6 @@ from kernelwright.evaluate.evaluator import Evaluator
 from kernelwright.evaluate.over_workloads import OverWorkloads
 from kernelwright.evaluate.referee import Referee
 from kernelwright.execution.executor import Note, Place
-from kernelwright.export import model_new
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.replay import Replay, recorded_in
 from kernelwright.models.table import ChatModel, make_model
@@ -74,7 +74,7 @@ class Suppliers:
     model: Callable[[ModelConfig], ChatModel] = _model
     predictor: Callable[[PredictorConfig, str], Predictor] = _predictor
     """It stands in for the reward of that name."""
-    wrap: Callable[[Task, Candidate, OtherSizes | None], str] = model_new.wrap
+    wrap: Callable[[Task, Candidate, OtherSizes | None], str] = drop_in
     """A candidate as a drop-in `ModelNew` module."""
     other_sizes: Callable[[Task, Attempt], OtherSizes | None] = Author().other_sizes
     """An attempt's kernel for other sizes than those that it was judged at, where its author can tell."""

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from kernelwright.errors import ProposeError
+from kernelwright.export import launched
 from kernelwright.export.other_sizes import AT, declared, in_cpp, in_triton, room, shapes_at
 from kernelwright.export.ranges import ranges
 from kernelwright.export.reference import GUARD_IMPORTS, Reference, drop_in, guarded, merged_imports, part, reference
@@ -18,11 +19,12 @@ from kernelwright.languages import language
 from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.free_sizes import OtherSizes
+from kernelwright.records.launch import Launching
 from kernelwright.records.names import LanguageName
 from kernelwright.records.task import Task
 
 IMPORTS = (
-    "import ctypes", "import hashlib", "import os", "import shutil", "import subprocess",
+    "import ctypes", "import hashlib", "import os", "import re", "import shutil", "import subprocess",
     "import tempfile", "from pathlib import Path", *GUARD_IMPORTS,
 )  # fmt: skip
 CONSTANTS = (
@@ -37,6 +39,7 @@ CONSTANTS = (
     "WORKSPACE_BYTES",
     "SOURCE",
     "OTHER_SIZES",
+    *launched.CONSTANTS,
 )
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-fopenmp", "-shared", "-fPIC")
 ADDED = "# ---- The kernel as it was judged ends here. What follows guards it. ----"
@@ -67,13 +70,14 @@ NO_TENSORS = "tensors of other shapes or dtypes, or not on a GPU"
 '''
 
 
-def wrap(task: Task, candidate: Candidate, other: OtherSizes | None = None) -> str:
+def wrap(task: Task, candidate: Candidate, other: OtherSizes | None = None, launching: Launching | None = None) -> str:
     """The file's text.
 
     Args:
         task: what it was written for.
         candidate: with its tunables at the chosen values.
         other: what its author says of other sizes; None: nothing, so that a C++ source may say itself that its rows are open.
+        launching: how kernels are launched, where their language leaves that to others.
 
     Raises:
         ProposeError: the language has no drop-in, the task's source has no usable `Model`, a call of it does more than
@@ -86,12 +90,13 @@ def wrap(task: Task, candidate: Candidate, other: OtherSizes | None = None) -> s
         raise ProposeError(f"a {candidate.language} kernel cannot be written as a ModelNew file yet: use it as it is")
     found = reference(task.source.source)
     _check_call(task)
-    sections = [part("cpp"), part("guard"), guarded(task, found)]
+    sections = [part("cache"), part("cpp" if launching is None else "cuda"), part("guard"), guarded(task, found)]
     _check_names(found, sections)
+    other = other or declared(task, candidate)
     parts = [
-        "\n".join([_title(task), "", *merged_imports(IMPORTS, found.imports)]),
+        "\n".join([_title(task, candidate), "", *merged_imports(IMPORTS, found.imports)]),
         found.body,
-        _constants(task, candidate, other or declared(task, candidate)),
+        _constants(task, candidate, other) if launching is None else _launched(task, candidate, launching),
         *sections,
     ]
     return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
@@ -119,7 +124,7 @@ def unwrap(text: str) -> Candidate | None:
         return Candidate(language="triton", source=judged)
     given = _assigned(text) if "class ModelNew(_Guarded, Model)" in text else {}
     if not {"SOURCE", "ENTRY", "FLAGS", "WORKSPACE_BYTES"} <= given.keys():
-        return None
+        return launched.judged(given)
     own = [flag for flag in given["FLAGS"] if flag not in FLAGS]
     defines = [flag[2:].split("=") for flag in own if flag.startswith("-D")]
     return Candidate(
@@ -215,9 +220,9 @@ def chosen(candidate: Candidate) -> str:
     return text
 
 
-def _title(task: Task) -> str:
+def _title(task: Task, candidate: Candidate) -> str:
     return (
-        f'"""{task.name}: a C++ kernel behind a drop-in `ModelNew`.\n\n'
+        f'"""{task.name}: a {language(candidate.language).title} kernel behind a drop-in `ModelNew`.\n\n'
         "Compiled on first use. `Model` itself answers whatever the kernel is not for: autograd, other dtypes and\n"
         'devices, changed attributes, hooks. `ModelNew.stats()` counts both.\n"""'
     )
@@ -248,6 +253,12 @@ def _constants(task: Task, candidate: Candidate, other: OtherSizes | None) -> st
             f"    return {room(other) if other else 0}",
         ]
     )
+
+
+def _launched(task: Task, candidate: Candidate, launching: Launching) -> str:
+    common = [f"NAME = {_name(task, candidate)!r}", f"ENTRY = {candidate.entry!r}", *_tensors(task)]
+    constants = launched.constants(candidate, launching, len(task.workload.tensors), common)
+    return "\n".join([constants, "OTHER_SIZES = ''", *shapes_at(task, ())])
 
 
 def _tensors(task: Task) -> list[str]:

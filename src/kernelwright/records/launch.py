@@ -97,3 +97,18 @@ class LaunchPlan(Record):
     """Outputs that are new state: copied once more behind the last launch, as the program copies them to its own."""
     label: str = ""
     """What tells this plan from its program's others, such as an autotuner's configuration."""
+
+
+class Launching(Record):
+    """What a file needs that starts a candidate's launch plan by itself."""
+
+    plan: LaunchPlan
+    """Its kernels have the names that the source gives them."""
+    macros: dict[str, int]
+    """What the source must be compiled with."""
+    host: tuple[int, int] = (0, 0)
+    """Where in the source the host code begins and ends that was read as the plan; no device code."""
+    headers: dict[str, str]
+    """By name, those that NVRTC lacks and the source includes."""
+    multiprocessors: int
+    """Of the device that the plan was worked out for."""

@@ -120,8 +120,8 @@ def steps(task: Task, files: Files) -> list[UseStep]:
 
 def needs(best: Attempt) -> str:
     """What a drop-in needs beside PyTorch, in a kernel's language."""
-    compiled = language(best.proposal.candidate.language).drop_in == "compiled"
-    return " and a C++ compiler" if compiled else " and what the kernel imports"
+    how = language(best.proposal.candidate.language).drop_in
+    return {"compiled": " and a C++ compiler", "launched": " and NVRTC"}.get(how, " and what the kernel imports")
 
 
 def render(

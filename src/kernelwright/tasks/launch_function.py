@@ -64,6 +64,12 @@ class _Function(NamedTuple):
     body: str
 
 
+def launch_at(source: str) -> tuple[int, int]:
+    """Where in the source its function `launch` begins and ends; nowhere, where it has none."""
+    found = _function(source)
+    return (found.begin, found.end) if found else (0, 0)
+
+
 def without_launch(source: str) -> str:
     """The source without its function `launch`, line by line where it was: what the compiler of device code is given."""
     found = _function(source)

@@ -343,7 +343,8 @@ def test_a_source_that_cannot_travel_is_refused(source, words):
     ("source", "language", "words"),
     [
         (SOURCE, "cpp", ""),
-        (SOURCE, "cuda", "cannot be written as a ModelNew file yet"),
+        (SOURCE, "cuda", ""),
+        (SOURCE, "cuda_host", "cannot be written as a ModelNew file yet"),
         ("import torch\nModel = torch.nn.ReLU()\n", "cpp", "neither a class"),
         ("import torch\nModel = torch.nn.ReLU()\n", "triton", ""),
     ],

@@ -70,7 +70,9 @@ def test_cub_and_other_headers_are_there(warm):
         "#include <cmath>\n#include <cfloat>\n#include <cstdint>\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
     )
     more = "#include <mma.h>\n#include <cooperative_groups.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
-    std = '#include <type_traits>\n#include <limits>\nstatic_assert(std::is_same<int, int>::value, "");\n'
+    std = (
+        '#include <type_traits>\n#include <limits>\nstatic_assert(std::is_same<std::uint32_t, uint32_t>::value, "");\n'
+    )
     body = (
         "y[0] = x[(uint32_t)n] > FLT_MAX ? (float)M_PI : __half2float(__float2half(std::numeric_limits<float>::max()));"
     )

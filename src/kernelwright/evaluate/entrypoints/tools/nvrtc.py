@@ -19,6 +19,9 @@ _INTEGERS = """#pragma once
 typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
 typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t; typedef long long intptr_t; typedef unsigned long long uintptr_t;
+namespace std {
+using ::int8_t, ::int16_t, ::int32_t, ::int64_t, ::uint8_t, ::uint16_t, ::uint32_t, ::uint64_t, ::intptr_t, ::uintptr_t;
+}
 """
 _LIMITS = {
     "CHAR_BIT": "8", "SCHAR_MAX": "127", "UCHAR_MAX": "255", "SHRT_MAX": "32767", "USHRT_MAX": "65535",
@@ -167,7 +170,8 @@ def device_headers(include: Sequence[str]) -> dict[str, str]:
     for name, c_name in _SAME:
         if has(name):
             # Two definitions of one macro would clash where a source includes CCCL as well.
-            found |= dict.fromkeys((name, c_name), f"#pragma once\n#include <cuda/std/{name}>\n")
+            text = f"#pragma once\n#include <cuda/std/{name}>\nnamespace std {{ using namespace cuda::std; }}\n"
+            found |= dict.fromkeys((name, c_name), text)
     return found
 
 
