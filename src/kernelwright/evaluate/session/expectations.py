@@ -29,6 +29,8 @@ from kernelwright.records.tensor import EPSILON, TensorSpec
 Offsets = tuple[int, ...]
 AMPLIFIED = 4.0
 """Times what eager errs on drawn inputs that it must err where values lie far from zero, for rounding to be the reason."""
+ACCUMULATORS = 4
+"""Among which eager shares out a sum that another kernel adds up in one; those of a library's product are few."""
 LOOSE = 0.05
 """What values may err where nothing is calibrated."""
 UNTRIED = 1e-4
@@ -238,20 +240,24 @@ def _watched(session: CaseContext, node: str, variant: str, offsets: Offsets) ->
 
 
 def _by_one_accumulator(session: CaseContext, output: int, seen: Seen) -> Seen:
-    """What a kernel with one accumulator may err where eager errs far more than on drawn inputs: that is luck, or its many.
+    """What a kernel with one accumulator may err, where eager has several, or luck.
 
-    A mean of values far from zero may miss what one accumulator loses, beside their spread. Terms in order have partial sums far
-    above what is left of them, and p accumulators err by a p-th of what one does: a few for a matrix product of any library.
+    Terms in order have partial sums far above what is left of them, and p accumulators err by a p-th of what one does. That is
+    what eager errs more than on drawn inputs. A mean of values far from zero may miss what one accumulator loses, beside their
+    spread, where eager errs far more than on drawn inputs.
     """
-    changed = seen.distribution
-    if changed is None or seen.error <= AMPLIFIED * session.base_error[output]:
+    changed, drawn = seen.distribution, session.base_error[output]
+    if changed is None or seen.error <= drawn:
         return seen
     if changed.orders:
-        more = Finer(AMPLIFIED * seen.finer.local, AMPLIFIED * seen.finer.averaged, seen.finer.lost)
-        return replace(seen, error=AMPLIFIED * seen.error, finer=more)
-    spec = session.task.workload.outputs[output]
+        times = (drawn + ACCUMULATORS * (seen.error - drawn)) / seen.error
+        more = Finer(times * seen.finer.local, times * seen.finer.averaged, seen.finer.lost)
+        return replace(seen, error=times * seen.error, finer=more)
+    if seen.error <= AMPLIFIED * drawn:
+        return seen
     in_turn = _in_turn(session, output, seen)
-    lost = changed.spreads * compare.floor(spec, session.reduction(output), in_turn=in_turn) / AMPLIFIED
+    floor = compare.floor(session.task.workload.outputs[output], session.reduction(output), in_turn=in_turn)
+    lost = changed.spreads * floor / AMPLIFIED
     return replace(seen, error=max(seen.error, lost), finer=seen.finer.or_more(Finer(lost, 0.0, 0.0)))
 
 
