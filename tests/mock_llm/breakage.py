@@ -10,9 +10,14 @@ from typing import NamedTuple
 from mock_llm.faults import SYNTAX, Broken
 
 STORE_CPP = re.compile(r"^(\s+)([\w]+\[[^\]]*\]) = (.+);$")
+SUM = re.compile(r"^(\s+atomicAdd\(\w+, )(.+)$")
 STORE_TRITON = re.compile(r"^(\s+tl\.store\([^,]+, )(.+?)((?:, mask=[^=]*)?\))$")
 STATEMENT = re.compile(r"^\s+(?:const|double|float) .*;$")
 INNER = re.compile(r"^(\s*for \(std::int64_t i = .*; i < )(.+)(; \+\+i\) \{)$")
+GUARD = re.compile(r"^(\s*if \(i >= )(.+)(\) return;)$")
+"""In CUDA C++, what keeps threads beyond the last element out."""
+BEYOND = 1 << 22
+"""Elements beyond the last one that a kernel without its guard's sense writes to, or reads."""
 INSIDE = re.compile(r"^(\s*inside = )(.+)$")
 WRONG = "1.0625"
 
@@ -50,7 +55,10 @@ def broken(source: str, cpp: bool, kind: Broken, draw: random.Random) -> BrokenK
 
 def _start(lines: list[str], cpp: bool) -> int:
     """Position of the kernel's first line of work."""
-    head = next((i for i, line in enumerate(lines) if line.startswith('extern "C"' if cpp else "def _kernel(")), 0)
+    head = next(
+        (i for i, line in enumerate(lines) if line.startswith(('extern "C"', "__global__") if cpp else "def _kernel(")),
+        0,
+    )
     end = "{" if cpp else ":"
     opened = next((i for i in range(head, len(lines)) if lines[i].endswith(end) and "," not in lines[i][-2:]), head)
     return opened + (1 if cpp else 2)
@@ -75,7 +83,9 @@ def _statements(lines: list[str], start: int) -> list[int]:
 
 
 def _off_by_one(lines: list[str], start: int, cpp: bool) -> bool:
-    """The last loop over elements ends one too early."""
+    """The last loop over elements, or the last thread, ends one too early."""
+    if cpp and _guarded(lines, start, " - 1"):
+        return True
     pattern = INNER if cpp else INSIDE
     # A loop over what is left of whole vectors may have nothing to do.
     found = [i for i in range(start, len(lines)) if pattern.match(lines[i]) and "% LANES" not in lines[i]]
@@ -90,12 +100,20 @@ def _off_by_one(lines: list[str], start: int, cpp: bool) -> bool:
 
 
 def _dropped(lines: list[str], start: int, cpp: bool) -> bool:
-    """A sum keeps its last term only."""
+    """A sum keeps its last term only; where a thread for each element has none, threads go on beyond the last element."""
     found = [i for i in range(start, len(lines)) if " += " in lines[i] and lines[i].strip()[0] not in "f#"]
     if cpp and found:
         lines[found[-1]] = lines[found[-1]].replace(" += ", " = ", 1)
         return True
-    return _stored(lines, start, cpp, "0.0")
+    return (cpp and _guarded(lines, start, f" + {BEYOND}")) or _stored(lines, start, cpp, "0.0")
+
+
+def _guarded(lines: list[str], start: int, change: str) -> bool:
+    """Threads stop elsewhere than at the last element."""
+    at = next((i for i in range(start, len(lines)) if GUARD.match(lines[i])), None)
+    if at is not None:
+        lines[at] = GUARD.sub(rf"\1\2{change}\3", lines[at])
+    return at is not None
 
 
 def _constant(lines: list[str], start: int, cpp: bool) -> bool:
@@ -104,13 +122,13 @@ def _constant(lines: list[str], start: int, cpp: bool) -> bool:
 
 
 def _stored(lines: list[str], start: int, cpp: bool, factor: str) -> bool:
-    pattern = STORE_CPP if cpp else STORE_TRITON
+    pattern = (STORE_CPP, SUM)["atomicAdd(" in "".join(lines)] if cpp else STORE_TRITON
     found = [i for i in range(start, len(lines)) if pattern.match(lines[i])]
     if not found:
         return False
     at = found[-1]
     if cpp:
-        lines[at] = STORE_CPP.sub(rf"\1\2 = {factor}f * (\3);", lines[at])
+        lines[at] = STORE_CPP.sub(rf"\1\2 = {factor}f * (\3);", SUM.sub(rf"\g<1>{factor} * \g<2>", lines[at]))
     else:
         lines[at] = STORE_TRITON.sub(rf"\1({factor} * (\2))\3", lines[at])
     return True

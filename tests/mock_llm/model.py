@@ -18,7 +18,7 @@ from mock_llm.faults import BROKEN, Broken, Chance, Content, Faults, Wrapped
 from mock_llm.follower import Followed, Follower, chosen
 from mock_llm.handicaps import eased
 from mock_llm.prompt import Prompt
-from mock_llm.writer import TaskWriter, words, writers
+from mock_llm.writer import Writer, words, writers
 
 
 class Issued(NamedTuple):
@@ -52,6 +52,8 @@ def _key(source: str) -> str:
     return hashlib.sha256(words(source).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+C = ("cpp", "cuda")
+"""Tags of code in C's syntax."""
 FIRST = (2, 3)
 """Handicaps of a first kernel."""
 LOST = "I do not see which task this is about: its reference stands in no message."
@@ -82,8 +84,10 @@ class Step:
 class MockModel:
     """Answers requests about tasks that it was given."""
 
-    def __init__(self, tasks: Sequence[Task], seed: int, faults: Faults, best: Mapping[str, str]) -> None:
-        self._writers = writers([task for task in tasks if not task.source.serial], best)
+    def __init__(
+        self, tasks: Sequence[Task], seed: int, faults: Faults, best: Mapping[str, str], cuda: Mapping[str, str]
+    ) -> None:
+        self._writers = writers([task for task in tasks if not task.source.serial], best, cuda)
         self._follower = Follower(tasks)
         self._seed, self._faults = seed, faults
         self._ledger = Ledger()
@@ -130,13 +134,13 @@ class MockModel:
     def _following(self, prompt: Prompt, followed: Followed, draw: Chance) -> Answer:
         """A worked step, with a fault where one is drawn."""
         kind, source = self._drawn_fault(Step("followed", ()), draw), followed.source
-        spoiled = broken(source, followed.tag == "cpp", kind, draw.of("place")) if kind in BROKEN else None
+        spoiled = broken(source, followed.tag in C, kind, draw.of("place")) if kind in BROKEN else None
         found = Answer(prompt.role, "followed", fault=kind if spoiled or kind in WRAPPED else "")
         if kind in WRAPPED:
             return wrapped(found, source, followed.tag, kind)
         return replace(found, text=kernel_text(spoiled.source if spoiled else source, followed.tag, LABEL))
 
-    def _writer(self, prompt: Prompt) -> TaskWriter | None:
+    def _writer(self, prompt: Prompt) -> Writer | None:
         """The task whose reference stands in the prompt; the target by the language that is wanted."""
         said = words(prompt.text)
         found = [w for w in self._writers if w.reference in said]
@@ -144,7 +148,7 @@ class MockModel:
         found.sort(key=lambda w: (len(w.reference), f"```{w.tag}" in wanted), reverse=True)
         return found[0] if found else None
 
-    def _known(self, prompt: Prompt, writer: TaskWriter) -> Known | None:
+    def _known(self, prompt: Prompt, writer: Writer) -> Known | None:
         """The latest code of ours in the prompt."""
         at_hand: Known | None = None
         for number, source in prompt.codes():
@@ -155,7 +159,7 @@ class MockModel:
                 at_hand = Known(source, issued, number)
         return at_hand
 
-    def _step(self, prompt: Prompt, writer: TaskWriter, known: Known | None, draw: Chance) -> Step:
+    def _step(self, prompt: Prompt, writer: Writer, known: Known | None, draw: Chance) -> Step:
         if known is None:
             names, luck = [h.name for h in writer.handicaps], draw.of("handicaps")
             return Step("seed", tuple(luck.sample(names, min(luck.choice(FIRST), len(names)))))
@@ -168,7 +172,7 @@ class MockModel:
             return Step("unmended", known.issued.handicaps, other, sure=True)
         return self._improved(prompt, writer, known, draw)
 
-    def _improved(self, prompt: Prompt, writer: TaskWriter, known: Known, draw: Chance) -> Step:
+    def _improved(self, prompt: Prompt, writer: Writer, known: Known, draw: Chance) -> Step:
         """One handicap less where its bottleneck is named; otherwise as many as before."""
         present = known.issued.handicaps
         if not present:
@@ -183,14 +187,14 @@ class MockModel:
         out = luck.choice(present)
         return Step("sideways", (*(n for n in present if n != out), luck.choice(absent)))
 
-    def _made(self, prompt: Prompt, writer: TaskWriter, step: Step, draw: Chance, tools: Toolbox) -> Answer:
+    def _made(self, prompt: Prompt, writer: Writer, step: Step, draw: Chance, tools: Toolbox) -> Answer:
         """The step's kernel, with a fault where one is drawn."""
         kind = self._drawn_fault(step, draw)
         handicaps = step.handicaps
         if kind == "slow":
             handicaps = (*handicaps, *[h.name for h in writer.handicaps if h.name not in handicaps][:1])
         source, fault = writer.kernel(handicaps), None
-        spoiled = broken(source, writer.tag == "cpp", kind, draw.of("place")) if kind in BROKEN else None
+        spoiled = broken(source, writer.tag in C, kind, draw.of("place")) if kind in BROKEN else None
         if spoiled is not None:
             source, fault = spoiled
         self._ledger.keep(source, Issued(writer.task.id, handicaps, fault))

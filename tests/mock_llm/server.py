@@ -122,8 +122,10 @@ class MockLLMServer:
         faults: Faults | None = None,
         best: Mapping[str, str] | None = None,
         port: int = 0,
+        cuda: Mapping[str, str] | None = None,
     ) -> None:
-        """Takes admitted tasks; `best` has the best schedule known, as JSON, by a task's id or name.
+        """Takes admitted tasks; `best` has the best schedule known, as JSON, by a task's id or name; `cuda` right kernels in
+        CUDA C++ by the task's name, for prompts that ask for it.
 
         Raises:
             ProposeError: the author does not write one of the tasks.
@@ -131,7 +133,7 @@ class MockLLMServer:
         """
         self.faults = faults or Faults()
         self._seed = seed
-        self._model = MockModel(tasks, seed, self.faults, best or {})
+        self._model = MockModel(tasks, seed, self.faults, best or {}, cuda or {})
         self._record = CallRecord()
         self._closing = threading.Event()
         self._http = Loopback(port, self.reply, self._closing)

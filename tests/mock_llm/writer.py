@@ -15,6 +15,7 @@ from kernelwright.propose.author.families.rows.triton import write_triton
 from kernelwright.propose.author.search.learn import read_memo
 from kernelwright.records.task import Task
 from mock_llm.answer import LABEL
+from mock_llm.cuda import CudaWriter
 from mock_llm.handicaps import (
     Handicap,
     handicaps,
@@ -77,9 +78,13 @@ class TaskWriter:
         return TritonSchedule.model_validate(triton_default(self.plan).model_dump() | self._fields)
 
 
-def writers(tasks: Sequence[Task], best: Mapping[str, str]) -> tuple[TaskWriter, ...]:
-    """One for each task; `best` by the task's id or its name."""
-    return tuple(TaskWriter(task, best.get(task.id, best.get(task.name, ""))) for task in tasks)
+Writer = TaskWriter | CudaWriter
+
+
+def writers(tasks: Sequence[Task], best: Mapping[str, str], cuda: Mapping[str, str]) -> tuple[Writer, ...]:
+    """One for each task, `best` by the task's id or its name; and one for each in CUDA C++ of which there is such a kernel."""
+    by_author = tuple(TaskWriter(task, best.get(task.id, best.get(task.name, ""))) for task in tasks)
+    return (*by_author, *(CudaWriter(task, cuda[task.name]) for task in tasks if task.name in cuda))
 
 
 def words(text: str) -> str:

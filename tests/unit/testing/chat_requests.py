@@ -53,7 +53,7 @@ def say(server, *messages, **fields):
 
 
 def code(text):
-    return re.findall(r"```(?:cpp|python)\n(.*?)\n```", text, re.DOTALL)[-1]
+    return re.findall(r"```(?:cpp|python|cuda)\n(.*?)\n```", text, re.DOTALL)[-1]
 
 
 def burdens(text):
