@@ -51,6 +51,7 @@ from kernelwright.engine.listing import list_runs
 from kernelwright.engine.receipts import DOES_NOT_HOLD, Verification, VerifyRequest, verify
 from kernelwright.engine.recheck import RecheckRequest, recheck
 from kernelwright.engine.request import CheckRequest, OptimizeRequest, OptimizeResult, ProfileRequest
+from kernelwright.engine.retune import Retuning, retune
 from kernelwright.engine.stored_runs import (
     best_attempt,
     figures,
@@ -141,6 +142,7 @@ __all__ = [
     "Proposed",
     "RecheckRequest",
     "Recipe",
+    "Retuning",
     "Revalidation",
     "RunConfig",
     "RunSummary",
@@ -200,6 +202,7 @@ __all__ = [
     "report_and_present",
     "resolve_target",
     "resume",
+    "retune",
     "revalidate_data",
     "run_pipeline",
     "runs_at",

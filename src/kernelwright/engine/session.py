@@ -40,6 +40,7 @@ from kernelwright.store.addresses import remember
 from kernelwright.store.database import FILE
 from kernelwright.store.files import write_whole
 from kernelwright.store.run import RunStore
+from kernelwright.tasks.free_axes import declared
 
 
 async def begin(request: OptimizeRequest, suppliers: Suppliers) -> OptimizeResult:
@@ -184,7 +185,10 @@ def _write_kernel(
     try:
         # Under the task's own name, which the kernel's function has.
         main = task.main.model_copy(update={"source": task.main.source.model_copy(update={"name": task.name})})
-        text = suppliers.wrap(main, at_axes(candidate, main), suppliers.other_sizes(main, best))
+        other = suppliers.other_sizes(task, best)
+        if task.parts and other is not None:
+            main = main.model_copy(update={"parts": task.parts, "free": declared(task)})
+        text = suppliers.wrap(main, candidate if main.parts else at_axes(candidate, main), other)
         return write_whole(store.folder / KERNEL, text + untimed, follow=False), None
     except ProposeError as error:
         file = write_whole(store.folder / f"kernel{candidate.suffix}", chosen(candidate), follow=False)

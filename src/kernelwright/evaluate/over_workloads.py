@@ -12,19 +12,19 @@ A task with one workload goes straight through.
 import asyncio
 import random
 import re
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from itertools import chain
 from math import exp, log
 from typing import TypeVar
 
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.evaluator import Evaluator
+from kernelwright.export.axes import leaves, macros, workspace
 from kernelwright.languages import language
 from kernelwright.records.across import against, mean, slower_protected, timed
 from kernelwright.records.admission import Checked, Fitness
-from kernelwright.records.candidate import WORKSPACE, Candidate, Define
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Compiled, Evaluation, Measured, Verified, WorkloadResult
-from kernelwright.records.expression import worth
 from kernelwright.records.lowering import Lowering, Options
 from kernelwright.records.measure import Accuracy, BaselineName, BuildFacts, Timing, Versus, Yardstick
 from kernelwright.records.policy import Effort, Policy
@@ -207,25 +207,19 @@ def whole(source: TaskSource, parts: Sequence[Task]) -> Task:
 
 
 def at_axes(candidate: Candidate, part: Task) -> Candidate:
-    """The kernel as it is compiled for one workload: a source that is no module has the axes as macros, `AXIS_BATCH`."""
-    if part.source.part is None or language(candidate.language).form == "module":
+    """The kernel as it is compiled for one workload: a source that is no module has the axes as macros, `AXIS_BATCH`.
+
+    Where it leaves these sizes to PyTorch, PyTorch is judged and timed like any kernel.
+    """
+    if part.source.part is None:
         return candidate
-    sizes, source = part.source.part.sizes, candidate.source
-    named = {f"AXIS_{name.upper()}": size for name, size in sizes.items()}
-    given = [Define(name=n, value=v) for n, v in named.items() if re.search(rf"\b{n}\b", source)]
-    rooms = [_bytes(line, sizes) for line in re.findall(rf"(?m)^{WORKSPACE}(.+)$", source)]
-    if not given and not rooms:
+    sizes = part.source.part.sizes
+    if leaves(candidate, sizes):
+        return Candidate(language="python", source=f"{part.source.source}\n\nModelNew = Model\n", entry="ModelNew")
+    given, room = macros(candidate, sizes), workspace(candidate, sizes)
+    if not given and room == candidate.workspace_bytes:
         return candidate
-    room = max(rooms, default=candidate.workspace_bytes)
     return candidate.model_copy(update={"defines": (*candidate.defines, *given), "workspace_bytes": room})
-
-
-def _bytes(expression: str, sizes: Mapping[str, int]) -> int:
-    """Bytes of workspace at some sizes; none where a text says what is no number of them."""
-    try:
-        return max(0, worth(expression, sizes))
-    except ValueError:
-        return 0
 
 
 def _goes_on(row: WorkloadResult) -> bool:

@@ -15,6 +15,7 @@ from kernelwright.export import launched
 from kernelwright.export.other_sizes import AT, declared, in_cpp, in_triton, room, shapes_at
 from kernelwright.export.ranges import ranges
 from kernelwright.export.reference import GUARD_IMPORTS, Reference, drop_in, guarded, merged_imports, part, reference
+from kernelwright.export.table import table
 from kernelwright.languages import language
 from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate, Define
@@ -39,6 +40,8 @@ CONSTANTS = (
     "WORKSPACE_BYTES",
     "SOURCE",
     "OTHER_SIZES",
+    "TABLE",
+    "MADE_WITH",
     *launched.CONSTANTS,
 )
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-fopenmp", "-shared", "-fPIC")
@@ -46,19 +49,21 @@ ADDED = "# ---- The kernel as it was judged ends here. What follows guards it. -
 TRITON_UNLIKE = '''\
 def _unlike(tensors):
     """Why the kernels are not for such tensors; empty where they are."""
-    if _shapes(tensors) == _MADE_FOR:
+    if _JUDGED.get(_shapes(tensors)) is not None:
         return "" if _fits(*tensors) else NO_TENSORS
     here = INTERPRETED or tensors[0].device.type == "cuda"
     alike = all([t.device == tensors[0].device and t.dtype == dtype for t, dtype in zip(tensors, TAKES)])
     return _unsized(tensors) if here and alike else NO_TENSORS
 
 
-def _runner(tensors):
-    """What runs the kernels on tensors that fit, and on others of the same shapes."""
-    sizes = _sizes(tensors)
-    if _shapes(tensors) == _MADE_FOR:
-        return lambda tensors: _run(*tensors)
-    return lambda tensors: {run}
+def _ways(tensors):
+    """What makes each way to run the kernels on fitting tensors, and on others of their shapes; the usual one first."""
+    sizes, judged = _sizes(tensors), _shapes(tensors) in _JUDGED
+    usual = (lambda tensors: _run(*tensors)) if judged or not {general} else (lambda tensors: {run})
+    found = {"table" if judged else "rule": lambda: usual}
+    for number, one in enumerate(globals().get("_RUN", ())):
+        found[f"kernel {number}"] = lambda one=one: lambda tensors: one(tensors, *sizes)
+    return found
 
 
 def _ends(positions):
@@ -158,18 +163,24 @@ def _guarded_triton(task: Task, candidate: Candidate, other: OtherSizes | None) 
         found = reference(task.source.source)
     except ProposeError:
         return text
-    if drop_in(task, found) not in text or task.workload.changes:
+    if not any(drop_in(task, found, over) in text for over in (False, True)) or task.workload.changes:
         return text  # the guard's operator is one that changes nothing
-    more = in_triton(other) if other else None
+    more = in_triton(other) if other and other.source else "" if other else None
     axes = other.axes if other and more is not None else ()
     run = (
         f"_run{AT}(*tensors, {', '.join(f'{a.name}=sizes[{n}]' for n, a in enumerate(axes))})"
         if more
         else "_run(*tensors)"
     )
-    sections = [TRITON_UNLIKE.replace("{run}", run), part("guard"), guarded(task, found)]
+    kernel = TRITON_UNLIKE.replace("{run}", run).replace("{general}", str(bool(more)))
+    sections = [kernel, part("guard"), guarded(task, found)]
     _check_names(found, sections)
-    constants = [f"NAME = {_name(task, candidate)!r}", *_tensors(task), *shapes_at(task, axes)]
+    constants = [
+        f"NAME = {_name(task, candidate)!r}",
+        *_tensors(task),
+        *shapes_at(task, axes),
+        *table(task, candidate, axes),
+    ]
     head = "\n".join([ADDED, *merged_imports(GUARD_IMPORTS)])
     texts = (text, head, "\n".join(constants), more or "", *sections)
     return "\n\n\n".join(part.strip("\n") for part in texts if part) + "\n"
@@ -245,12 +256,17 @@ def _constants(task: Task, candidate: Candidate, other: OtherSizes | None) -> st
             f"SOURCE = r'''\n{candidate.source.rstrip()}\n'''",
             f"WORKSPACE_BYTES = {candidate.workspace_bytes}",
             "# The same kernel with sizes as arguments.",
-            f"OTHER_SIZES = r'''\n{in_cpp(other, candidate.entry).rstrip()}\n'''" if other else "OTHER_SIZES = ''",
+            f"OTHER_SIZES = r'''\n{in_cpp(other, candidate.entry).rstrip()}\n'''"
+            if other and other.source
+            else "OTHER_SIZES = ''",
             *shapes_at(task, axes),
             "",
             "",
+            *table(task, candidate, axes),
+            "",
+            "",
             f"def _workspace_at({', '.join(axis.name for axis in axes)}):",
-            f"    return {room(other) if other else 0}",
+            f"    return {room(other) if other and other.source else 0}",
         ]
     )
 
@@ -258,7 +274,7 @@ def _constants(task: Task, candidate: Candidate, other: OtherSizes | None) -> st
 def _launched(task: Task, candidate: Candidate, launching: Launching) -> str:
     common = [f"NAME = {_name(task, candidate)!r}", f"ENTRY = {candidate.entry!r}", *_tensors(task)]
     constants = launched.constants(candidate, launching, len(task.workload.tensors), common)
-    return "\n".join([constants, "OTHER_SIZES = ''", *shapes_at(task, ())])
+    return "\n".join([constants, "OTHER_SIZES = ''", *shapes_at(task, ()), *table(task, candidate, ())])
 
 
 def _tensors(task: Task) -> list[str]:

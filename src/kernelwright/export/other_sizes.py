@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterable, Sequence
 
+from kernelwright.errors import ProposeError
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.free_sizes import FreeAxis, OtherSizes
 from kernelwright.records.task import Task
@@ -49,6 +50,8 @@ def shapes_at(task: Task, axes: Sequence[FreeAxis]) -> list[str]:
         "AXES = [  # name, least, as judged, largest",
         *(f"    {(a.name, a.low, a.size, a.high or LARGEST)!r}," for a in axes),
         "]",
+        "",
+        "",
         *_sizes(task, axes),
         "",
         "",
@@ -59,16 +62,38 @@ def shapes_at(task: Task, axes: Sequence[FreeAxis]) -> list[str]:
     ]
 
 
+def shaped(task: Task, axes: Sequence[FreeAxis]) -> list[str]:
+    """Lines of functions that find the sizes of a call, and say whether its tensors are of such shapes and not empty."""
+    takes = _expressions(task, axes)[0]
+    names = ", ".join(axis.name for axis in axes)
+    bounds = " and ".join(f"{a.low} <= {a.name} <= {a.high or LARGEST}" for a in axes)
+    return [
+        *_sizes(task, axes),
+        "",
+        "",
+        "def _shaped(tensors):",
+        '    """Whether there are sizes at which tensors have these shapes, and elements."""',
+        f"    if [t.dim() for t in tensors] != {[len(shape) for shape in takes]} or not all(t.numel() for t in tensors):",
+        "        return False",
+        f"    {names}, = _sizes(tensors)",
+        f"    return {bounds} and [tuple(t.shape) for t in tensors] == [{', '.join(map(_tuple, takes))}]",
+    ]
+
+
 def _sizes(task: Task, axes: Sequence[FreeAxis]) -> list[str]:
-    """The function that finds the sizes of a call."""
-    places = [
-        next(
-            f"tensors[{n}].shape[{dim}]"
-            for n, shape in enumerate(_expressions(task, axes)[0]) for dim, size in enumerate(shape) if size == axis.name
-        )
-        for axis in axes
-    ]  # fmt: skip
-    return ["", "", "def _sizes(tensors):", '    """The free sizes of a call."""', f"    return {_tuple(places)}"]
+    """The function that finds the sizes of a call.
+
+    Raises:
+        ProposeError: an axis is no tensor's dimension.
+    """
+    dims = {
+        size: f"tensors[{n}].shape[{dim}]"
+        for n, shape in reversed([*enumerate(_expressions(task, axes)[0])]) for dim, size in enumerate(shape)
+    }  # fmt: skip
+    if hidden := [axis.name for axis in axes if axis.name not in dims]:
+        raise ProposeError(f"{task.name!r}: no tensor has the size {hidden[0]} as a dimension")
+    places = _tuple(dims[axis.name] for axis in axes)
+    return ["def _sizes(tensors):", '    """The free sizes of a call."""', f"    return {places}"]
 
 
 def _expressions(task: Task, axes: Sequence[FreeAxis]) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
@@ -81,7 +106,7 @@ def _expressions(task: Task, axes: Sequence[FreeAxis]) -> tuple[list[tuple[str, 
         return tuple(re.sub(r"\w+", lambda m: fixed.get(m[0], m[0]), text) for text in texts)
 
     inputs = [along(f"inputs.{n}", i) for n, i in enumerate(task.workload.inputs) if isinstance(i, TensorSpec)]
-    parameters = [tuple(map(str, p.shape)) for p in task.workload.parameters]
+    parameters = [along(f"parameters.{n}", p) for n, p in enumerate(task.workload.parameters)]
     return [*inputs, *parameters], [along(f"outputs.{n}", o) for n, o in enumerate(task.workload.outputs)]
 
 
@@ -119,28 +144,28 @@ def room(other: OtherSizes) -> str:
     return f"{other.workspace} + {64 * (buffers + 1)}" if buffers else other.workspace
 
 
-def in_triton(other: OtherSizes) -> str | None:
-    """The functions that run a Triton kernel at other sizes; None where a size would have to be a constant of the compiler.
+def in_triton(other: OtherSizes, ending: str = AT, constants: bool = False) -> str | None:
+    """The functions that run a Triton kernel at other sizes, their names with this ending.
 
-    Empty where the kernel takes every size from its tensors already.
+    Empty where the kernel takes every size from its tensors already. None where a size would have to be a constant of the
+    compiler: of a kernel, if there may be `constants` (each size of that is compiled anew), or of the module.
     """
     module = ast.parse(other.source)
     names = {axis.name for axis in other.axes}
     kept = _needed(module)
-    if not any(_names(node) & names for node in kept):
+    if not constants and not any(_names(node) & names for node in kept):
         return ""
     kernels = {n.name: n for n in kept if isinstance(n, ast.FunctionDef) and _names(n) & names and n.name != "_run"}
     launched = {n.func.value.id for node in kept for n in ast.walk(node) if _is_launch(n)}  # type: ignore[attr-defined]
     if not kernels.keys() <= launched:
         return None
-    for node in kept:
-        constant = isinstance(node, ast.Assign) and _names(node) & names
-        if constant or any(_is_constant(call, names) for call in ast.walk(node)):
-            return None
-    _pass_on(kept, kernels, sorted(names))
+    fixed = {name for node in kept for call in ast.walk(node) for name in _fixed(call) & names}
+    if (fixed and not constants) or any(isinstance(node, ast.Assign) and _names(node) & names for node in kept):
+        return None
+    _pass_on(kept, kernels, sorted(names), fixed)
     own = {name for node in kept for name in _defines(node)}
     for node in kept:
-        _Renamed(own).visit(node)
+        _Renamed(own, ending).visit(node)
     return "\n\n\n".join(ast.unparse(node) for node in kept)
 
 
@@ -164,10 +189,10 @@ def _names(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
-def _is_constant(call: ast.AST, names: set[str]) -> bool:
-    """Whether a size stands where Triton's compiler must know it."""
+def _fixed(call: ast.AST) -> set[str]:
+    """Names that stand where Triton's compiler must know their values."""
     known = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "tl"
-    return known and call.func.attr in _CONSTANT_CALLS and bool(_names(call) & names)  # type: ignore[attr-defined]
+    return _names(call) if known and call.func.attr in _CONSTANT_CALLS else set()  # type: ignore[attr-defined]
 
 
 def _is_launch(node: ast.AST) -> bool:
@@ -177,31 +202,36 @@ def _is_launch(node: ast.AST) -> bool:
     return False
 
 
-def _pass_on(kept: Sequence[ast.stmt], kernels: dict[str, ast.FunctionDef], names: Sequence[str]) -> None:
-    """Let `_run` take the sizes, and hand them to the kernels that need them."""
+def _pass_on(
+    kept: Sequence[ast.stmt], kernels: dict[str, ast.FunctionDef], names: Sequence[str], fixed: set[str]
+) -> None:
+    """Let `_run` take the sizes, and hand each kernel those that it needs."""
+    needs = {name: [size for size in names if size in _names(kernel)] for name, kernel in kernels.items()}
+    known = ast.parse("tl.constexpr", mode="eval").body
     for function in kept:
         if isinstance(function, ast.FunctionDef) and (function.name == "_run" or function.name in kernels):
-            function.args.args += [ast.arg(arg=name) for name in names]
+            taken, inside = needs.get(function.name, names), function.name in kernels
+            function.args.args += [ast.arg(arg=n, annotation=known if inside and n in fixed else None) for n in taken]
         for call in ast.walk(function):
-            if _is_launch(call) and call.func.value.id in kernels:  # type: ignore[attr-defined]
-                call.keywords += [ast.keyword(arg=size, value=ast.Name(id=size)) for size in names]  # type: ignore[attr-defined]
+            if _is_launch(call) and (sizes := needs.get(call.func.value.id)):  # type: ignore[attr-defined]
+                call.keywords += [ast.keyword(arg=size, value=ast.Name(id=size)) for size in sizes]  # type: ignore[attr-defined]
 
 
 class _Renamed(ast.NodeTransformer):
     """Names of the module get another ending, but where a function's own argument is called so."""
 
-    def __init__(self, own: set[str]) -> None:
-        self._own = own
+    def __init__(self, own: set[str], ending: str) -> None:
+        self._own, self._ending = own, ending
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """A function: its arguments are its own."""
-        inner = _Renamed(self._own - {a.arg for a in (*node.args.args, *node.args.kwonlyargs)})
+        inner = _Renamed(self._own - {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}, self._ending)
         for part in (*node.body, *node.decorator_list):
             inner.visit(part)
-        node.name += AT
+        node.name += self._ending
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """A name of the module."""
-        node.id += AT * (node.id in self._own)
+        node.id += self._ending * (node.id in self._own)
         return node

@@ -246,20 +246,22 @@ class ModelNew(_Guarded, Model):
         return _told(why, tensors, super().forward({passed})) if why else {given}_operator(*tensors){close}
 '''
 GUARD_IMPORTS = (
-    "import inspect", "import logging", "import threading", "import torch",
+    "import hashlib", "import importlib.metadata", "import importlib.util", "import inspect", "import json", "import logging",
+    "import math", "import os", "import platform", "import threading", "import torch", "from pathlib import Path",
     "from torch._subclasses.fake_tensor import FakeTensor",
     "from torch._subclasses.functional_tensor import FunctionalTensor",
 )  # fmt: skip
 
 
-def drop_in(task: Task, found: Reference) -> str:
-    """The plain class for one task."""
+def drop_in(task: Task, found: Reference, over: bool = False) -> str:
+    """The plain class for one task; `over` axes, the constructor's arguments are compared with those at a call's sizes."""
     conditions = ["self._as_written", *_conditions(task, found), "_fits(*tensors)"]
     # A task may leave the function out: its Model takes no arguments then.
     given = "get_init_inputs" in found.names
+    alone = "list(args) == list(get_init_inputs())" if given else "not args"
     return put_together(task.workload.result) + PLAIN.format(
-        as_written="list(args) == list(get_init_inputs())" if given else "not args",
-        conditions=" and ".join(conditions),
+        as_written="[list(args)]" if over else alone,
+        conditions=" and ".join([*conditions, *["_made_at(*self._as_written, tensors)"] * over]),
         **_shared(task, found),
     )
 

@@ -28,6 +28,8 @@ Expressions3 = tuple[Expression, Expression, Expression]
 ONE: Expressions3 = ("1", "1", "1")
 WORKSPACE = "// workspace: "
 """So begins a line, of a source for several workloads, with its bytes of workspace over the axes; of several, the largest."""
+ORIGINAL = "original: "
+"""Behind a comment's sign, so begins a line with sizes that PyTorch's own operation serves, such as `original: m < 16`."""
 
 
 class RecipeConstant(Record):

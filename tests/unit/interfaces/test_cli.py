@@ -412,7 +412,8 @@ def test_a_misspelled_verb_is_answered_with_the_nearest(kernelwright):
 
 
 @pytest.mark.parametrize(
-    ("typed", "offered"), [("kernelwright re", ["recheck", "resume", "report"]), ("kernelwright runs --js", ["--json"])]
+    ("typed", "offered"),
+    [("kernelwright re", ["retune", "recheck", "resume", "report"]), ("kernelwright runs --js", ["--json"])],
 )
 def test_the_shell_completes_verbs_and_their_options(typed, offered):
     asked = {"_KERNELWRIGHT_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}

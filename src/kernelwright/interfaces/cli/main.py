@@ -27,6 +27,7 @@ VERBS = {
     "check": "Judge a kernel: is it right, and how fast is it?",
     "profile": "Show where a kernel's time goes and what limits it.",
     "verify": "Measure a receipt's kernel again and say whether its verdict still holds.",
+    "retune": "Measure again on this machine which sizes a drop-in's kernel serves.",
     "recheck": "Judge a run's kernels again after the device, driver or a library changed.",
     "resume": "Continue a run. No finished attempt is lost or evaluated twice.",
     "report": "Print a run's summary and write its report as one HTML file; of several runs, compare them.",

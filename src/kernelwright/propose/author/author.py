@@ -16,10 +16,12 @@ from kernelwright.errors import ProposeError
 from kernelwright.export.model_new import fixed
 from kernelwright.languages import names_for
 from kernelwright.propose.author.fault import declines
+from kernelwright.propose.author.lower.choice import ORIGINAL, served
 from kernelwright.propose.author.lower.other_sizes import other_sizes
-from kernelwright.propose.author.lower.over_axes import over_axes
+from kernelwright.propose.author.lower.over_axes import Write, over_axes
 from kernelwright.propose.author.search.designs import DESIGNS, Design, shape_class
-from kernelwright.propose.author.search.learn import Learner, Past, Step, read_memo
+from kernelwright.propose.author.search.learn import Learner, Memo, Past, Step, kept, read_memo
+from kernelwright.propose.author.search.portfolio import Portfolio, chosen
 from kernelwright.propose.proposer import Brief
 from kernelwright.records.attempt import Attempt, Proposal, ProposalRequest
 from kernelwright.records.base import Record
@@ -28,6 +30,7 @@ from kernelwright.records.free_sizes import OtherSizes
 from kernelwright.records.names import LanguageName
 from kernelwright.records.run import TuningKey
 from kernelwright.records.task import Target, Task
+from kernelwright.tasks.free_axes import Sizes, declared
 
 S = TypeVar("S", bound=Record)
 MOST_KEPT = 0.5
@@ -93,7 +96,18 @@ class Author:
             made = made.at(judged.defines if own else ())
             return made.model_copy(update={"source": fixed(made)}) if made.language == "triton" else made
 
-        return other_sizes(task, write)
+        if not task.parts:
+            return other_sizes(task, write)
+        # Over axes the judged text serves any sizes of a module; in C++ each size is compiled, so others need one text.
+        free = declared(task)
+        if free is None:
+            return None
+        text = other_sizes(task.model_copy(update={"free": free}), write) if memo.language == "cpp" else None
+        text = text or OtherSizes(axes=(), source="")
+        known = {axis.name: axis for axis in text.axes}
+        fixed_ones = (a.model_copy(update={"low": a.size, "high": a.size}) for a in free.axes)
+        axes = tuple(known.get(axis.name, axis) for axis in fixed_ones) if text.source else free.axes
+        return text.model_copy(update={"axes": axes})
 
 
 def _elsewhere_written(language: str, schedule: Mapping[str, Any]) -> Callable[[Task], tuple[Candidate, bool]]:
@@ -130,15 +144,36 @@ def _design(brief: Brief) -> tuple[str, Design]:
     return written, replace(design, write=functools.cache(_over_axes(brief.task, written) or design.write))
 
 
-def _over_axes(task: Task, language: str) -> Callable[[Record], Candidate] | None:
-    """What writes a schedule's kernel for all workloads; None where there is one, and of modules, which see a call's sizes."""
+def _over_axes(task: Task, language: str) -> Callable[[Record | Portfolio], Candidate] | None:
+    """What writes the kernel of a schedule, or of several, for all workloads; None where there is one workload."""
+    if not task.parts:
+        return None
+    home = DESIGNS[language](task.main).default.model_dump()
+    writers: dict[str, Write] = {}
 
-    def write(schedule: Record) -> Candidate:
-        elsewhere = _elsewhere_written(language, schedule.model_dump())
+    def way(schedule: Mapping[str, Any], there: Task) -> Write:
+        """What writes a schedule: as far as it is not the default, it is the same at all sizes."""
+        default, turned = DESIGNS[language](there).default, {n: v for n, v in schedule.items() if home.get(n) != v}
+        fields = default.model_dump()
+        fields |= {name: value for name, value in turned.items() if name in fields}
+        elsewhere = _elsewhere_written(language, fields)
+        return writers.setdefault(repr(sorted(fields.items())), lambda other: elsewhere(other)[0])
+
+    def write(plan: Record | Portfolio) -> Candidate:
         with declines(task):
-            return over_axes(task, lambda other: elsewhere(other)[0])
+            if not isinstance(plan, Portfolio):
+                one = plan.model_dump()
+                return over_axes(task, lambda _, there: way(one, there))
+            assert task.source.workloads is not None
+            tree, members = plan.over(task.source.workloads), plan.members
 
-    return write if task.parts and language == "cpp" else None
+            def pick(sizes: Sizes, there: Task) -> Write | None:
+                number = served(tree, sizes)
+                return way(members[number].schedule, there) if number != ORIGINAL else None
+
+            return over_axes(task, pick)
+
+    return write
 
 
 def _one(brief: Brief, language: str, design: Design, sibling: int, tried: frozenset[str]) -> Proposal:
@@ -152,8 +187,22 @@ def _one(brief: Brief, language: str, design: Design, sibling: int, tried: froze
         if design.write(step.schedule).kernel_id not in tried:
             break
         step = learner.another(past)
+    memo = step.memo.model_copy(update={"kept": kept(brief.parents) if brief.feedback else ()})
     note = "; ".join(filter(None, (step.note, design.algebra, design.stays(brief.task))))
-    return Proposal(candidate=design.write(step.schedule), note=note, memo=step.memo.model_dump_json())
+    if (several := _several(brief, memo, tried)) is not None:
+        return several
+    return Proposal(candidate=design.write(step.schedule), note=note, memo=memo.model_dump_json())
+
+
+def _several(brief: Brief, memo: Memo, tried: frozenset[str]) -> Proposal | None:
+    """A portfolio of what the lineage has measured, where that is better than each of them and was not tried."""
+    workloads, write = brief.task.source.workloads, _over_axes(brief.task, memo.language)
+    found = chosen(memo.kept, workloads) if workloads is not None and memo.kept else None
+    if found is None or write is None or (candidate := write(found)).kernel_id in tried:
+        return None
+    note = f"a portfolio of {len(found.members)}: each workload's best so far, and PyTorch where none is faster"
+    base = memo.model_copy(update={"schedule": found.members[0].schedule, "turned": (), "portfolio": found})
+    return Proposal(candidate=candidate, note=note, memo=base.model_dump_json())
 
 
 def _elsewhere(task: Task) -> str:

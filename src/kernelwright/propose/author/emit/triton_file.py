@@ -45,16 +45,17 @@ def triton_file(
         found: The task's source, taken apart.
         idea: What the kernels do, in a few words behind the task's name.
         parts: Settings, helpers, kernels, `_run` and `_fits`, in this order; empty ones are left out.
-        names: What the parts define, which the task's source must not.
+        names: What the parts define, which the task's source must not. With `_made_at` they are for any sizes of axes.
         imports: What the parts import.
 
     Raises:
         ProposeError: the task's source has names that the file needs.
     """
-    if clash := sorted({"_run", "_fits", "ModelNew", *names} & found.names):
+    own = {"_run", "_fits", "ModelNew", *names}
+    if clash := sorted(own & found.names):
         raise ProposeError(f"the task's source has names that the kernel's file needs: {', '.join(clash)}")
     head = "\n".join([f'"""{task.name}: {idea}"""', "", *merged_imports(imports, found.imports)])
-    whole = [part.strip("\n") for part in (head, found.body, *parts, drop_in(task, found))]
+    whole = [part.strip("\n") for part in (head, found.body, *parts, drop_in(task, found, "_made_at" in own))]
     return "\n\n\n".join(part for part in whole if part) + "\n"
 
 

@@ -21,6 +21,8 @@ class Fork:
 
 
 Choice = int | Fork
+ORIGINAL = -1
+"""In place of a kernel: PyTorch's own operation."""
 
 
 def choice(known: Sequence[Known], ask: Callable[[Sizes], frozenset[int]]) -> Choice:
@@ -62,6 +64,37 @@ def _mixed(known: Sequence[Known]) -> int:
 def directives(chosen: Choice, texts: Sequence[str], names: Mapping[str, str]) -> str:
     """The texts behind the preprocessor's conditions; `names` has each axis's macro."""
     if isinstance(chosen, int):
-        return texts[chosen]
+        return texts[chosen] if chosen != ORIGINAL else '#error "PyTorch itself serves these sizes"'
     below, above = (directives(part, texts, names) for part in (chosen.below, chosen.above))
     return f"#if {names[chosen.axis]} < {chosen.begin}\n{below}\n#else\n{above}\n#endif\n"
+
+
+def statements(chosen: Choice, indent: str = "    ") -> str:
+    """The choice as Python that returns the kernel's number."""
+    if isinstance(chosen, int):
+        return f"{indent}return {chosen}"
+    inner = indent + "    "
+    return "\n".join(
+        [
+            f"{indent}if {chosen.axis} < {chosen.begin}:",
+            statements(chosen.below, inner),
+            statements(chosen.above, indent),
+        ]
+    )
+
+
+def served(chosen: Choice, sizes: Sizes) -> int:
+    """The kernel that serves these sizes."""
+    while not isinstance(chosen, int):
+        chosen = chosen.below if sizes[chosen.axis] < chosen.begin else chosen.above
+    return chosen
+
+
+def conditions(chosen: Choice, which: int) -> list[str]:
+    """Comparisons of axes that hold where one kernel serves, such as `m < 16 and n >= 4`; of all sizes `0 < 1`."""
+    if isinstance(chosen, int):
+        return ["0 < 1"] if chosen == which else []
+    ways = ((f"{chosen.axis} < {chosen.begin}", chosen.below), (f"{chosen.axis} >= {chosen.begin}", chosen.above))
+    return [
+        f"{here} and {more}" if more != "0 < 1" else here for here, part in ways for more in conditions(part, which)
+    ]

@@ -1,22 +1,22 @@
 """One kernel for every size that a task's axes may have: the author's text over the axes, or a few of them and which is when.
 
 As for a drop-in (`other_sizes.py`), the kernel is written at some sizes, and where these texts differ in numbers alone, each
-number becomes an expression of the axes. In C++ the referee compiles it for each size, so that an axis is a constant there
-(`AXIS_BATCH`), and where the author has another kernel for some sizes, the preprocessor chooses. The sizes at which that is
-asked are the workloads' own, and of the kinds that a referee draws. Whether the text is right at any size, the referee finds.
+number becomes an expression of the axes. Where the author has another kernel for some sizes, a few comparisons choose
+(`choice.py`). How texts and choice become a file, `axes_files.py` says. The sizes at which it is asked which kernel the author
+would write are the workloads' own, and of the kinds that a referee draws. Whether the text is right at any size, the referee
+finds.
 """
 
 import itertools
 import random
-import re
 from collections.abc import Callable, Iterator
+from math import log
 
 from kernelwright.errors import ProposeError
-from kernelwright.export.other_sizes import apart, room
-from kernelwright.propose.author.lower.choice import Choice, choice, directives
+from kernelwright.propose.author.lower.axes_files import as_module, as_source
+from kernelwright.propose.author.lower.choice import ORIGINAL, Choice, choice
 from kernelwright.propose.author.lower.texts import Text, alike_but_numbers, compared
-from kernelwright.records.candidate import WORKSPACE, Candidate
-from kernelwright.records.free_sizes import OtherSizes
+from kernelwright.records.candidate import Candidate
 from kernelwright.records.task import Task
 from kernelwright.records.workloads import WorkloadSet
 from kernelwright.tasks.drawn_sizes import KINDS, drawn_points
@@ -32,16 +32,18 @@ MOST_TEXTS = 4
 """Kernels of one file."""
 PROBES = len(KINDS)
 """Sizes beside the workloads' at which it is asked which kernel the author would write."""
-_NAME = re.compile(r"[A-Za-z_]\w*")
 Write = Callable[[Task], Candidate]
+"""Writes the kernel of one schedule at some sizes; it may raise ProposeError."""
+Pick = Callable[[Sizes, Task], Write | None]
+"""What writes the kernel for some sizes, the same object for the same schedule; None: PyTorch's own operation serves them."""
 
 
-def over_axes(task: Task, write: Write) -> Candidate:
+def over_axes(task: Task, pick: Pick) -> Candidate:
     """The kernel over all of a task's axes.
 
     Args:
         task: with several workloads.
-        write: the kernel at some sizes, of the same schedule; it may raise ProposeError.
+        pick: which schedule is for which sizes; it is given the task there, too.
 
     Raises:
         ProposeError: the workloads do not tell what follows from the axes, or no text is for all of them.
@@ -54,18 +56,21 @@ def over_axes(task: Task, write: Write) -> Candidate:
             f"{task.name!r}: its workloads do not tell how the program follows from {names}. Give some more at which each has "
             'other values and the operations are the same; with "weight": 0 they are not timed'
         )
-    return _Texts(task.model_copy(update={"free": free}), workloads, write).candidate()
+    return _Texts(task.model_copy(update={"free": free}), workloads, pick).candidate()
 
 
 class _Texts:
     """The texts that the author has for sizes of these axes."""
 
-    def __init__(self, task: Task, workloads: WorkloadSet, write: Write) -> None:
-        self._task, self._workloads, self._write = task, workloads, write
+    def __init__(self, task: Task, workloads: WorkloadSet, pick: Pick) -> None:
+        self._task, self._workloads, self._pick = task, workloads, pick
         self._axes = task.free.axes if task.free else ()
-        self._known: dict[tuple[int, ...], Candidate | None] = {}
+        self._known: dict[tuple[int, tuple[int, ...]], Candidate | None] = {}
+        self._picked: dict[tuple[int, ...], Write | None] = {}
         self._found: list[tuple[Text, Candidate]] = []
-        self._alone: list[Candidate] = []
+        self._about: list[Sizes] = []
+        """Where each of them was found."""
+        self._alone: list[tuple[Write, Candidate]] = []
         """Kernels of whose texts nothing follows for other sizes."""
 
     def candidate(self) -> Candidate:
@@ -77,31 +82,39 @@ class _Texts:
             raise ProposeError(
                 f"{self._task.name!r}: its kernels at several sizes differ in more than numbers that follow from the axes"
             )
-        # Where the author would write another kernel and nothing follows from its text, the first one serves too.
-        known = [(sizes, which or frozenset({0})) for sizes, which in told]
-        return self._file(choice(known, self._serving))
+        return self._file(choice([(sizes, which or self._nearest(sizes)) for sizes, which in told], self._serving))
+
+    def _nearest(self, sizes: Sizes) -> frozenset[int]:
+        """Where the author would write another kernel and nothing follows from its text: the one that was found nearest."""
+
+        def away(number: int) -> float:
+            return sum(abs(log(max(1, size) / max(1, self._about[number][name]))) for name, size in sizes.items())
+
+        return frozenset({min(range(len(self._found)), key=away)})
 
     def _which(self, sizes: Sizes) -> frozenset[int]:
         """The texts that are for these sizes; one more of them where there is none and one can be made."""
-        near, which = self._near(sizes), self._serving(sizes)
-        here = self._at(near)
+        near, which, write = self._near(sizes), self._serving(sizes), self._way(sizes)
+        here = self._at(near, write) if write else None
         if (
             which
             or len(self._found) == MOST_TEXTS
             or here is None
-            or any(alike_but_numbers(here, o) for o in self._alone)
+            or write is None
+            or any(write is way and alike_but_numbers(here, other) for way, other in self._alone)
         ):
             return which
-        text = self._text(near, here)
+        text = self._text(near, here, write)
         if text is None or not text.gives(here, near):
-            self._alone.append(here)
+            self._alone.append((write, here))
             return frozenset()
         self._found.append((text, here))
+        self._about.append(sizes)
         return frozenset({len(self._found) - 1})
 
-    def _text(self, about: Sizes, here: Candidate) -> Text | None:
+    def _text(self, about: Sizes, here: Candidate, write: Write) -> Text | None:
         """The text over the axes about some sizes; None where the texts there tell of none."""
-        near = ((point, made) for point in self._points(about) if (made := self._at(point)) is not None)
+        near = ((point, made) for point in self._points(about) if (made := self._at(point, write)) is not None)
         alike = list(itertools.islice(((point, made) for point, made in near if alike_but_numbers(made, here)), POINTS))
         points = [point for point, _ in alike]
         if any(len({point[axis.name] for point in points}) < FEW for axis in self._axes):
@@ -110,16 +123,25 @@ class _Texts:
 
     def _serving(self, sizes: Sizes) -> frozenset[int]:
         """The texts that are what the author writes at these sizes, or near them where a block divides them."""
-        near = self._near(sizes)
-        made = self._at(near)
+        near, write = self._near(sizes), self._way(sizes)
+        if write is None:
+            return frozenset({ORIGINAL})
+        made = self._at(near, write)
         return frozenset(n for n, (text, _) in enumerate(self._found) if made is not None and text.gives(made, near))
 
-    def _at(self, sizes: Sizes) -> Candidate | None:
-        """The kernel at some sizes; None where the author writes none."""
+    def _way(self, sizes: Sizes) -> Write | None:
+        """What writes the kernel for these sizes."""
         key = tuple(sizes[axis.name] for axis in self._axes)
+        if key not in self._picked:
+            self._picked[key] = self._pick(sizes, at(self._task, sizes))
+        return self._picked[key]
+
+    def _at(self, sizes: Sizes, write: Write) -> Candidate | None:
+        """The kernel at some sizes; None where the author writes none."""
+        key = id(write), tuple(sizes[axis.name] for axis in self._axes)
         if key not in self._known:
             try:
-                self._known[key] = self._write(at(self._task, sizes))
+                self._known[key] = write(at(self._task, sizes))
             except (ProposeError, ValueError):
                 self._known[key] = None
         return self._known[key]
@@ -153,19 +175,6 @@ class _Texts:
         return next((way for way in ways if len(way) > FEW), [size])
 
     def _file(self, chosen: Choice) -> Candidate:
-        """The texts as one, of which the preprocessor takes one."""
-        names = {axis.name: f"AXIS_{axis.name.upper()}" for axis in self._axes}
-
-        def spell(number: str) -> str:
-            return f"({'1LL * ' * ('*' in number)}{_NAME.sub(lambda m: names[m[0]], number).replace('//', '/')})"
-
-        whole = [
-            OtherSizes(axes=self._axes, source=text.over(spell), workspace=text.workspace) for text, _ in self._found
-        ]
-        rooms = [
-            f"{WORKSPACE}{room(one)}" for one, (_, made) in zip(whole, self._found, strict=True) if made.workspace_bytes
-        ]
-        source = directives(chosen, [apart(one.source) for one in whole], names)
-        tunables = {tunable.name: tunable for _, made in self._found for tunable in made.tunables}
-        update = {"source": "\n".join([*rooms, source]), "tunables": tuple(tunables.values())}
-        return self._found[0][1].model_copy(update=update)
+        """The texts as one file, and which of them serves which sizes."""
+        write = as_module if self._found[0][1].language == "triton" else as_source
+        return write(self._task, self._axes, self._found, chosen)

@@ -11,8 +11,10 @@ from kernelwright.tasks.free_axes import Sizes, all_fitted
 NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _BUFFER = re.compile(r"(static_cast<char\*>\(workspace\) \+ )(\d+)")
 FLOAT = "\v"
-"""Before the end of a float that is a whole number, such as `.0f`."""
-_WHOLE, _FLOAT = re.compile(r"(?<![\w.])(\d+)(\.0f?)(?![\w.])"), re.compile(rf"{FLOAT}(\.0f?)")
+"""Around what makes a float of a whole number: an end such as `.0f`, or `/` and the end of one over it."""
+_WHOLE, _FLOAT = re.compile(r"(?<![\w.])(\d+)(\.0f?)(?![\w.])"), re.compile(rf"{FLOAT}(/?)((?:\.0)?f?){FLOAT}")
+_PART = re.compile(r"(?<![\w.])(\d\.\d+(?:e-\d+)?)(f?)(?![\w.])")
+MOST_PARTS = 1 << 40
 PLACED = " /* placed */"
 """Behind where a buffer begins, which is rounded up."""
 
@@ -31,10 +33,7 @@ class Text:
         parts = [self.skeleton[0]]
         for number, part in zip(self.numbers, self.skeleton[1:], strict=True):
             kind = _FLOAT.match(part)
-            if number.isdecimal() or kind is None:
-                parts += [number if number.isdecimal() else spell(number), part.removeprefix(FLOAT)]
-            else:
-                parts += [f"({spell(number)} * 1{kind[1]})", part[kind.end() :]]
+            parts += [_spelt(number, kind, spell), part[kind.end() :] if kind else part]
         return "".join(parts)
 
     def gives(self, made: Candidate, sizes: Sizes) -> bool:
@@ -44,6 +43,16 @@ class Text:
             return False
         pairs = zip(self.skeleton[1:], self.numbers, numbers, strict=True)
         return all(after.startswith(PLACED) or worth(text, sizes) == number for after, text, number in pairs)
+
+
+def _spelt(number: str, kind: re.Match[str] | None, spell: Callable[[str], str]) -> str:
+    """A number as it stands in a text."""
+    fixed, (over, end) = number.isdecimal(), kind.groups() if kind else ("", "")
+    if over:
+        return f"{1 / int(number)!r}{end}" if fixed else f"(1.0{end} / {spell(number)})"
+    if kind:
+        return f"{number}{end}" if fixed else f"({spell(number)} * 1{end})"
+    return number if fixed else spell(number)
 
 
 def compared(made: Sequence[Candidate], points: Sequence[Sizes]) -> Text | None:
@@ -62,5 +71,13 @@ def alike_but_numbers(one: Candidate, other: Candidate) -> bool:
 
 
 def _parted(made: Candidate) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    text = _WHOLE.sub(rf"\1{FLOAT}\2", _BUFFER.sub(rf"\1(\2{PLACED})", made.source))
+    text = _WHOLE.sub(rf"\1{FLOAT}\2{FLOAT}", _BUFFER.sub(rf"\1(\2{PLACED})", made.source))
+    text = _PART.sub(_as_part, text)
     return tuple(NUMBER.split(text)), tuple(map(int, NUMBER.findall(text)))
+
+
+def _as_part(found: re.Match[str]) -> str:
+    """One over a whole number, such as the factor of a mean, as that number; any other float as it is."""
+    value = float(found[1])
+    whole = round(1 / value) if value > 1 / MOST_PARTS else 1
+    return f"{whole}{FLOAT}/{found[2]}{FLOAT}" if whole > 1 and repr(1 / whole) == found[1] else found[0]

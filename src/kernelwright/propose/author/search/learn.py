@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 from pydantic import JsonValue, ValidationError
 
 from kernelwright.propose.author.ir.space import Move, Setting, Space
+from kernelwright.propose.author.search.portfolio import Kept, Portfolio, measured, of_use
 from kernelwright.records.attempt import Attempt
 from kernelwright.records.base import Record
 from kernelwright.records.feedback import BROADER, Bottleneck, Feedback
@@ -70,6 +71,10 @@ class Memo(Record):
     """Turns that made it from `base`, as `option=value`."""
     base: Base | None = None
     """The lineage's best before this proposal; None when nothing was measured."""
+    kept: tuple[Kept, ...] = ()
+    """Over workloads, the schedules of the lineage that were the best at some."""
+    portfolio: Portfolio | None = None
+    """What the kernel is instead of `schedule` alone."""
 
 
 def read_memo(text: str) -> Memo | None:
@@ -79,6 +84,16 @@ def read_memo(text: str) -> Memo | None:
     except ValidationError:
         return None
     return memo if memo.version == 1 else None
+
+
+def kept(parents: Sequence[Attempt]) -> tuple[Kept, ...]:
+    """Of some lineages, the schedules that were the best at some workload; a portfolio's own figures belong to none."""
+    found: list[Kept] = []
+    for parent in parents:
+        if (memo := read_memo(parent.proposal.memo)) is not None:
+            own = measured(parent) if memo.portfolio is None else {}
+            found += [*memo.kept, *([Kept(schedule=memo.schedule, speedups=own)] if own else [])]
+    return of_use(found)
 
 
 @dataclass(frozen=True)
