@@ -109,7 +109,8 @@ PROGRAM = """
 import contextlib, json, sys, types
 import torch
 
-torch.cuda.get_device_properties = lambda index: types.SimpleNamespace(multi_processor_count=132, major=9, minor=0)
+GPU = types.SimpleNamespace(multi_processor_count=132, major=9, minor=0, name="a GPU")
+torch.cuda.get_device_properties = lambda index: GPU
 torch.cuda.device = lambda device: contextlib.nullcontext()
 torch.cuda.current_stream = lambda device: types.SimpleNamespace(cuda_stream=0)
 sys.path.insert(0, sys.argv[1])
