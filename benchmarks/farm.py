@@ -1,8 +1,9 @@
 """What a cluster of 100 or 1,000 GPUs would get through: `python benchmarks/farm.py --out FILE`.
 
-Pool, queue and losses are those of `execution/ray.py`; Ray and the workers are stood in for, and the clock jumps (`farming/`),
-so that an hour takes as long as its scheduling. What verdicts, admissions and proposals take is drawn from what was recorded
-(`SOURCES`). What the process that asks spends on a verdict is measured here (`farming/driver.py`), then simulated on one core.
+Pool, queue and losses are those of `execution/ray.py`, the shares of several commands those of `execution/board.py`; Ray and
+the workers are stood in for, and the clock jumps (`farming/`), so that an hour takes as long as its scheduling. What verdicts,
+admissions and proposals take is drawn from what was recorded (`SOURCES`). What the process that asks spends on a verdict is
+measured here (`farming/driver.py`), then simulated on one core.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from typing import Any
 
 from campaign import Campaign, Row, command
 from farming.cluster import Recorded, Took
+from farming.commands import Command, Crowd, crowded
 from farming.driver import driver
 from farming.scene import Case, simulated
 
@@ -62,6 +64,28 @@ def cases(costs: Row) -> list[Case]:
     return found
 
 
+def crowds() -> list[Crowd]:
+    """Several commands at once, without a board between them and with it."""
+    two = (Command("anna", 1000, 100), Command("ben", 100, 20, 120.0))
+    sizes = (2000, 1000, 500, 200, 100, 50, 20, 8, 4, 2)
+    ten = tuple(Command(f"user{n}", jobs, max(1, jobs // 10), 20.0 * n) for n, jobs in enumerate(sizes))
+    small = tuple(each._replace(jobs=min(each.jobs, 40), tasks=2) for each in ten)
+    found = []
+    for weights, how in ((None, ", before"), ("", "")):
+        found += [
+            Crowd(f"two commands on 100 GPUs{how}", 100, 1200.0, two, weights),
+            Crowd(f"ten commands on 100 GPUs{how}", 100, 1200.0, ten, weights),
+            Crowd(f"ten commands on 4 GPUs{how}", 4, 3900.0, small, weights),
+            Crowd(f"two commands on 1 GPU{how}", 1, 3900.0, (small[0], small[-3]), weights),
+        ]
+    return [
+        *found,
+        Crowd(
+            "two commands on 100 GPUs, ben weighs 3", 100, 1200.0, (two[0], Command("ben", 1000, 100, 120.0)), "ben=3"
+        ),
+    ]
+
+
 async def measure(campaign: Campaign) -> None:
     """The driver, then the cases."""
     await campaign.begin_on_device(sources=SOURCES)
@@ -70,12 +94,20 @@ async def measure(campaign: Campaign) -> None:
     wanted, durations = cases(campaign.by_key["driver"]), recorded()
     for case in campaign.left(campaign.chosen(wanted, lambda case: case.name), lambda case: case.name):
         campaign.put(await asyncio.to_thread(simulated, case, durations))
+    for crowd in campaign.left(campaign.chosen(crowds(), lambda crowd: crowd.name), lambda crowd: crowd.name):
+        campaign.put(await asyncio.to_thread(crowded, crowd, durations))
 
 
 def table(rows: list[Row]) -> str:
-    """A line for each case."""
+    """A line for each case, and for each command of several."""
     shown = ("verdicts_an_hour", "utilisation", "admitting", "nodes_lost", "scheduling_ms")
-    return "\n".join(f"{r['name']:52}" + "".join(f"{r.get(name, ''):>12}" for name in shown) for r in rows)
+    lines = []
+    for row in rows:
+        lines.append(f"{row['name']:52}" + "".join(f"{row.get(name, ''):>12}" for name in shown))
+        lines += [
+            f"    {' '.join(f'{name} {value}' for name, value in each.items())}" for each in row.get("commands", ())
+        ]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

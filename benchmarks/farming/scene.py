@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from farming.clock import play
-from farming.cluster import Farm, Recorded
+from farming.cluster import GREETING, Farm, Recorded
 from kernelwright.errors import RefereeError
 from kernelwright.execution.executor import Work
-from kernelwright.execution.ray import RayExecutor, WorkerSlots
+from kernelwright.execution.ray import RayExecutor
+from kernelwright.execution.slots import WorkerSlots
 
 IN_FLIGHT, SHARE = 2, 0.9
 """Proposals of a search; the part of searches that is the first user's."""
@@ -55,7 +56,7 @@ class Scene:
     async def run(self) -> None:
         """All of it."""
         self._core, self._random = asyncio.Lock(), random.Random(self.case.gpus)
-        self._executor = RayExecutor(Work(["worker"], gpu=True), cluster=self.farm)
+        self._executor = RayExecutor(Work(["worker"], gpu=True, greeting=GREETING), cluster=self.farm)
         self._clock, self._until = asyncio.get_running_loop().time, WARM_S + self.case.seconds
         losing = asyncio.create_task(self.farm.lose(self.case.lose_every_s, self.case.back_s))
         everybody = [asyncio.create_task(self._burst()), *map(asyncio.create_task, self._searches())]

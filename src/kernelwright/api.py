@@ -44,6 +44,7 @@ from kernelwright.engine.events import (
     Warned,
     Writing,
 )
+from kernelwright.engine.farm import FarmStatus, farm_status
 from kernelwright.engine.first_prompt import FirstPrompt
 from kernelwright.engine.gateway.models import read_models
 from kernelwright.engine.graph_build import BuildReport, BuildRequest, build, write_graph
@@ -73,7 +74,7 @@ from kernelwright.engine.suppliers import Suppliers
 from kernelwright.engine.target import CPU, resolve_target
 from kernelwright.engine.workbench import OUTSIDE, Workbench, WorkbenchStatus, open_bench
 from kernelwright.errors import UsageError
-from kernelwright.execution.executor import Place
+from kernelwright.execution.executor import Place, place_of
 from kernelwright.knowledge.graph.file import graph_of
 from kernelwright.knowledge.graph.merge import unite
 from kernelwright.knowledge.graph.stats import GraphStats, faults, stats
@@ -124,6 +125,7 @@ __all__ = [
     "DataReport",
     "DataRequest",
     "Event",
+    "FarmStatus",
     "Figures",
     "Finished",
     "FirstPrompt",
@@ -171,6 +173,7 @@ __all__ = [
     "card_words",
     "check",
     "doctor",
+    "farm_status",
     "figures",
     "find_techniques",
     "first_prompts",
@@ -189,6 +192,7 @@ __all__ = [
     "optimize",
     "overview",
     "parse_text",
+    "place_of",
     "plan_pipeline",
     "profile",
     "read_kernel",

@@ -4,8 +4,11 @@ A scripted worker shows which job is done where and how often; real candidates a
 """
 
 import asyncio
+import itertools
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -139,8 +142,74 @@ def test_a_cancelled_job_ends_at_its_node(run):
 def test_a_worker_that_needs_a_gpu_sees_the_one_that_ray_gave_it(run, nodes):
     """The nodes say that they have one each; nothing here uses it."""
     assert run(lambda remote: remote.ask("echo gpu"), gpu=True) == "0"
-    assert ask_a_gpu_s_node(nodes.address, lambda: os.environ["CUDA_VISIBLE_DEVICES"]) == "0"
-    assert ask_a_gpu_s_node(nodes.address, lambda: None) is None
+
+
+def test_a_node_with_a_gpu_is_asked_also_while_all_gpus_are_held(run, nodes):
+    async def scene(remote):
+        await remote.everywhere("pid")
+        asked = (lambda: os.environ.get("CUDA_VISIBLE_DEVICES", "all of them"), lambda: None)
+        return [await asyncio.to_thread(ask_a_gpu_s_node, nodes.address, each) for each in asked]
+
+    assert run(scene, gpu=True) == ["all of them", None]
+
+
+def test_a_second_command_gets_its_share_between_the_jobs_of_the_first(run, nodes, tmp_path):
+    async def scene(remote):
+        both, late = await remote.everywhere("pid"), Remote(nodes.address)
+        files = (tmp_path / str(number) for number in itertools.count())
+
+        async def at_work(until):
+            done = []
+            while not until.is_set():
+                done.append(await remote.ask(f"done {next(files)}"))
+            return done
+
+        until = asyncio.Event()
+        first = [asyncio.create_task(at_work(until)) for _ in range(20)]
+        try:
+            second = await asyncio.gather(*late.begin(*["echo pid"] * 8))
+        finally:
+            until.set()
+            await late.executor.close()
+        done = [each for job in first for each in await job]
+        return both, done, second, await remote.everywhere("pid")
+
+    both, done, second, after = run(scene)
+    assert [Path(file).read_text() for file in done] == ["done\n"] * len(done), "no job is ended for it"
+    assert len(set(second)) == 1, "one of two workers"
+    assert int(second[0]) not in both
+    assert len(after) == 2, "it is given back"
+
+
+COMMAND = """
+import asyncio, sys
+from kernelwright.execution import ray as pool
+from kernelwright.execution.executor import Work
+pool.SURVEY_S = 0.3
+
+async def main():
+    executor = pool.RayExecutor(Work([sys.argv[1]], greeting=b"echo hello"), sys.argv[2])
+    await executor.submit(b"echo 1")
+    print("at work", flush=True)
+    await asyncio.gather(*(executor.submit(b"sleep 0.2") for _ in range(9999)))
+
+asyncio.run(main())
+"""
+
+
+def test_a_command_that_is_killed_leaves_all_to_the_others_its_board_included(run, nodes):
+    async def scene(remote):
+        words = [sys.executable, "-c", COMMAND, str(WORKER), nodes.address]
+        other = await asyncio.create_subprocess_exec(*words, stdout=subprocess.PIPE)
+        await other.stdout.readline()
+        first = set(await asyncio.gather(*remote.begin(*["echo pid"] * 8)))
+        other.kill()
+        await other.wait()
+        return first, await remote.everywhere("pid")
+
+    first, after = run(scene)
+    assert len(first) == 1, "the other has jobs for both"
+    assert int(*first) in after
 
 
 def test_workers_that_are_not_alike_do_not_work_together(run):

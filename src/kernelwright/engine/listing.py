@@ -39,7 +39,7 @@ def list_runs(runs: Path) -> list[RunSummary | UnreadableRun]:
 def list_turns() -> list[str]:
     """A line for each device of this machine that a worker of this user's has, with those that wait for it."""
     lines = []
-    for device, (first, *others) in queues():
+    for device, (first, *others) in ((device, queue) for device, queue in queues() if queue):
         behind = ", ".join(f"{each.pid} ({each.how})" for each in others)
         lines.append(f"turns on {device}: worker {first.pid} ({first.how}){f'; behind it: {behind}' if behind else ''}")
     return lines

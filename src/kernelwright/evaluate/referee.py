@@ -155,5 +155,5 @@ class Referee:
 
 
 def _affinity(source: TaskSource, target: Target) -> str:
-    """Jobs of one task share inputs, references and baselines, which a worker keeps."""
-    return identity("kin", {"source": source.model_dump(mode="json"), "target": target.name})
+    """Jobs of one task share inputs, references and baselines, which a worker keeps; the name is for people."""
+    return f"{source.name} {identity('kin', {'source': source.model_dump(mode='json'), 'target': target.name})}"

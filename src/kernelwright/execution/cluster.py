@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kernelwright.errors import MachineError
+from kernelwright.execution.board import Board, Grant, Report
 
 QUIET = {
     # Nothing is told to anybody outside.
@@ -28,7 +29,9 @@ QUIET = {
 STORE_BYTES = 128 << 20
 """Shared memory of a cluster that is started here: jobs and results are small."""
 ANSWER_S, ASK_S = 5.0, 60.0
-"""How long a cluster may take to answer at all, and a GPU of its to come free for a question."""
+"""How long a cluster may take to answer at all, and a node of its a question."""
+BOARD = {"name": "board", "namespace": "kernelwright"}
+"""The one actor that commands share; when its maker ends, the next command to report makes another."""
 
 Ray = Any
 """The module `ray`, which may be missing."""
@@ -58,6 +61,8 @@ class Cluster:
         self._ours = False
         self._lock = threading.Lock()
         self.ray: Ray = None
+        self._board: Any = None
+        """The board's actor, which lives as long as its maker keeps this."""
 
     def join(self) -> Ray:
         """Connect, or start a cluster on this machine; a connection that this process has already is used as it is.
@@ -96,7 +101,7 @@ class Cluster:
             except (OSError, OverflowError) as error:
                 raise MachineError(
                     f"no Ray cluster answers at {self.address!r} ({error}): check the address, which the head prints "
-                    "(`ray start --head`), or leave it out to start a cluster on this machine"
+                    "(`ray start --head`); a run without one starts a cluster on this machine"
                 ) from None
 
     def room(self, gpu: bool) -> dict[str, int]:
@@ -114,6 +119,29 @@ class Cluster:
         shares = {"num_gpus": 1, "num_cpus": 0} if gpu else {"num_cpus": has.get("CPU", 1)}
         return {"scheduling_strategy": place, **shares}
 
+    def report(self, report: Report) -> Grant | None:
+        """Tell the commands' board; None: it does not answer, be it that it ended with its maker a moment ago."""
+        with contextlib.suppress(self.ray.exceptions.RayError, ValueError):
+            if self._board is None:
+                self._board = self.ray.remote(Board).options(**BOARD, get_if_exists=True, num_cpus=0).remote()
+            return Grant(**self.ray.get(self._board.report.remote(report._asdict()), timeout=ANSWER_S))
+        self._board = None
+        return None
+
+    def seen(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """The nodes that are there, as Ray has them, and a `board.Line` for each command that is at work on them."""
+        nodes = [node for node in self.ray.nodes() if node["Alive"]]
+        with contextlib.suppress(self.ray.exceptions.RayError, ValueError):
+            return nodes, self.ray.get(self.ray.get_actor(**BOARD).lines.remote(), timeout=ANSWER_S)
+        return nodes, []
+
+    def unreport(self, name: str) -> None:
+        """That report's command is at its end."""
+        board, self._board = self._board, None
+        if board is not None:
+            with contextlib.suppress(self.ray.exceptions.RayError, ValueError):
+                self.ray.get(board.leave.remote(name), timeout=ANSWER_S)
+
     def leave(self) -> None:
         """Disconnect, and end the cluster if it was started here."""
         with self._lock:  # somebody may be joining just now
@@ -123,24 +151,32 @@ class Cluster:
 
 
 def ask_a_gpu_s_node(address: str | None, question: Callable[[], str | None]) -> str | None:
-    """Have a process with a GPU answer; None where the cluster has no GPU. Without a cluster this process answers.
+    """Have a process beside a GPU answer, free or not; None where there is none. Without a cluster this process answers.
 
     Raises:
-        MachineError: the cluster does not answer, or no GPU of its came free.
+        MachineError: the cluster does not answer, or none of its nodes with a GPU does.
     """
     cluster = Cluster(address)
     if cluster.address is None:
         return question()
     ray = cluster.join()
     try:
-        if not cluster.room(gpu=True):
+        node = next(iter(cluster.room(gpu=True)), None)
+        if node is None:
             return None
-        answer = ray.remote(num_gpus=1, num_cpus=0)(question).remote()
+        needs = {**cluster.needs(node, gpu=True), "num_gpus": 0}
+        answer = ray.remote(_seeing_gpus).options(**needs).remote(question)
         with contextlib.suppress(ray.exceptions.GetTimeoutError):
             return str(found) if (found := ray.get(answer, timeout=ASK_S)) is not None else None
         ray.cancel(answer, force=True)
         raise MachineError(
-            f"no GPU of the cluster at {cluster.address} came free in {ASK_S:.0f} s: name the target, --target sm_90"
+            f"no node of the cluster at {cluster.address} answered in {ASK_S:.0f} s: name the target, --target sm_90"
         )
     finally:
         cluster.leave()
+
+
+def _seeing_gpus(question: Callable[[], str | None]) -> str | None:
+    """The answer of a process that holds no GPU, and from which Ray would hide them."""
+    os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+    return question()

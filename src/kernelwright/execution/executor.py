@@ -44,6 +44,12 @@ class Place:
     """GPUs of this machine that a local worker sees, as CUDA_VISIBLE_DEVICES has it; empty: those that this process sees."""
 
 
+def place_of(execution: str, address: str | None = None) -> Place:
+    """The place of that spelling: a name, or one with the address of a cluster's head, `ray://HEAD:PORT`."""
+    name, _, head = execution.partition("://")
+    return Place(name, address or head or None)
+
+
 class Executor(Protocol):
     """Runs jobs, several at a time. Every job that is submitted is answered once, or its caller is told why not.
 

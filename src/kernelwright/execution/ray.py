@@ -5,24 +5,29 @@ own worker process is decided at its node, as on a single machine (`execution.lo
 here as everywhere.
 
 A worker is ready once it has answered the greeting. Workers that answered it differently from most of the first ones
-get no jobs. A node that fails repeatedly is left alone.
+get no jobs. A node that fails repeatedly is left alone. Where several commands use the cluster, `board` says how many workers
+each may hold: what is too much ends its jobs and is given back.
 """
 
 import asyncio
 import contextlib
+import getpass
 import itertools
 import os
-from collections import Counter, deque
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from operator import attrgetter
-from typing import Any, Generic, Literal, TypeVar, cast
+import socket
+import sys
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Literal, cast
 
 from kernelwright.errors import KernelwrightError, RefereeError
+from kernelwright.execution.board import Grant, Report
 from kernelwright.execution.cluster import Cluster
 from kernelwright.execution.executor import IN_FLIGHT, Note, Work, unheard
 from kernelwright.execution.local import LocalExecutor
+from kernelwright.execution.slots import WorkerSlot, WorkerSlots
 
 Said = tuple[Literal["note", "failed"], str] | tuple[Literal["result"], bytes]
 """What comes back from a job, in order; the last one is no note."""
@@ -68,149 +73,6 @@ def _ending(done: asyncio.Task[bytes]) -> Said:
     return "result", done.result()
 
 
-MEETING = 4
-"""Jobs that a worker does in the time in which another one meets their task."""
-REMEMBERED = 16
-"""Kins that a worker is taken to know still; it has room for more."""
-PASSED = 16
-"""How often the first in turn may be passed by."""
-APART = 4
-"""Of so many workers one is kept for suspects at most, so that a lost node does not still the others."""
-
-H = TypeVar("H")
-
-
-@dataclass(eq=False)
-class WorkerSlot(Generic[H]):
-    """One worker."""
-
-    host: H
-    """How it is reached."""
-    node: str
-    load: int = 0
-    alone: bool = False
-    """Its job is a suspect and wants no other beside it."""
-    lost: bool = False
-    affinities: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
-
-    def takes(self) -> bool:
-        """Whether it can be given a job now."""
-        return not (self.lost or self.alone) and self.load < IN_FLIGHT
-
-    def seat(self, granted: asyncio.Future["WorkerSlot[H]"], affinity: str, alone: bool = False) -> None:
-        """Give it a job."""
-        self.load, self.alone = self.load + 1, alone
-        if affinity in self.affinities:
-            self.affinities.remove(affinity)
-        if affinity:
-            self.affinities.append(affinity)  # the latest is the last to be forgotten
-        granted.set_result(self)
-
-
-class WorkerSlots(Generic[H]):
-    """All workers, for the tasks of one event loop. Suspects go first, then affinities take turns, jobs of one in order."""
-
-    def __init__(self) -> None:
-        self.all: list[WorkerSlot[H]] = []
-        self.fault: Exception | None = None
-        """Why there will be no seat; raised for every job that waits for one."""
-        self._suspects: deque[tuple[asyncio.Future[WorkerSlot[H]], str]] = deque()
-        self._waiting: dict[str, deque[asyncio.Future[WorkerSlot[H]]]] = {}
-        self._passed = 0
-
-    async def take(self, affinity: str, alone: bool = False) -> WorkerSlot[H]:
-        """Wait for a seat; it must be given back.
-
-        Raises:
-            the fault: there are none, and none will come.
-        """
-        granted: asyncio.Future[WorkerSlot[H]] = asyncio.get_running_loop().create_future()
-        if alone:
-            self._suspects.append((granted, affinity))
-        else:
-            self._waiting.setdefault(affinity, deque()).append(granted)
-        self.dispatch()
-        try:
-            return await granted
-        except asyncio.CancelledError:
-            if granted.done() and not granted.cancelled() and granted.exception() is None:
-                self.give(granted.result())
-            raise
-
-    def give(self, slot: WorkerSlot[H]) -> None:
-        """The job is done, or lost."""
-        slot.load -= 1
-        slot.alone = False
-        self.dispatch()
-
-    def add(self, slot: WorkerSlot[H]) -> None:
-        """A worker is ready."""
-        self.all.append(slot)
-        self.dispatch()
-
-    def fail(self, fault: Exception) -> None:
-        """Tell those who wait, now and from now on, why there is no seat; until there is one again."""
-        self.fault = fault
-        self.dispatch()
-
-    def lose(self, slot: WorkerSlot[H]) -> None:
-        """The seat is gone; jobs that it has give it back nonetheless."""
-        slot.lost = True
-        if slot in self.all:
-            self.all.remove(slot)
-
-    def dispatch(self) -> None:
-        """Hand free seats to those who wait, and the fault if there is one."""
-        if self.fault is not None and not self.all:
-            self._refuse(self.fault)
-            return
-        kept = self._seat_suspects() if self._suspects else []
-        free = [slot for slot in self.all if slot.takes() and slot not in kept]
-        while free and self._waiting:
-            slot, affinity = self._next(free)
-            queue = self._waiting.pop(affinity)
-            granted = queue.popleft()
-            if queue:
-                self._waiting[affinity] = queue  # behind all others
-            if not granted.done():
-                slot.seat(granted, affinity)
-                if not slot.takes():
-                    free.remove(slot)
-
-    def _next(self, free: Sequence[WorkerSlot[H]]) -> tuple[WorkerSlot[H], str]:
-        """The best worker for whose turn it is; where that would have to meet a task, others that it knows may pass."""
-        first = next(iter(self._waiting))
-        slot = min(free, key=partial(_distance, first))
-        passing = first not in slot.affinities and self._passed < PASSED
-        found = next((affinity for affinity in slot.affinities if passing and affinity in self._waiting), first)
-        self._passed = self._passed + 1 if found != first else 0
-        return slot, found
-
-    def _seat_suspects(self) -> list[WorkerSlot[H]]:
-        """Give suspects workers that are idle; returns those that get no other job, so that they soon are."""
-        shared = sorted((slot for slot in self.all if not slot.alone), key=attrgetter("load"))
-        while self._suspects and shared and not shared[0].load:
-            granted, affinity = self._suspects.popleft()
-            if not granted.done():
-                shared.pop(0).seat(granted, affinity, alone=True)
-        most = max(1, len(self.all) // APART) - sum(slot.alone for slot in self.all)
-        return shared[: max(0, min(most, len(self._suspects)))]
-
-    def _refuse(self, fault: Exception) -> None:
-        waiting = [granted for granted, _ in self._suspects] + [
-            each for queue in self._waiting.values() for each in queue
-        ]
-        for granted in waiting:
-            if not granted.done():
-                granted.set_exception(fault)
-        self._suspects.clear()
-        self._waiting.clear()
-
-
-def _distance(affinity: str, slot: WorkerSlot[Any]) -> tuple[int, int]:
-    return slot.load + (0 if affinity in slot.affinities else MEETING), slot.load
-
-
 SURVEY_S = 5.0
 """How often the cluster is asked for room that has no worker yet."""
 SETTLE_S = 30.0
@@ -231,6 +93,20 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
+def _user() -> str:
+    """Whose command this is; LOGNAME or USER say so where several share an account."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no such user in a container
+        return str(os.getuid())
+
+
+def _command() -> str:
+    """The verb and what it is about; options may have secrets in them."""
+    words = [each for each in sys.argv[1:3] if not each.startswith("-")]
+    return " ".join(words if Path(sys.argv[0]).stem in ("kernelwright", "__main__") else [Path(sys.argv[0]).name])
+
+
 class HostLostError(Exception):
     """The actor, its process or its node ended before it answered."""
 
@@ -243,11 +119,19 @@ class WorkerPool:
         self._opening: dict[asyncio.Task[None], str] = {}
         self._ready: list[tuple[WorkerSlot[Actor], bytes]] = []
         self._greeted: bytes | None = None
+        self._settles = 0.0
         self._room: dict[str, int] = {}
+        self._shared = False
+        self._grant: Grant | None = None
         self._failed: dict[str, list[str]] = {}
         self._numbers = itertools.count(1)
         self._short = asyncio.Event()
         self._since = 0.0
+        where = f"{socket.gethostname()}:{os.getpid()}"
+        self._told = Report(uuid.uuid4().hex, _user(), where, _command(), work.gpu, 0, {}, {}, {})
+        self._lost = 0
+        self.wanted = self.answered = self.retried = 0
+        """Most jobs at once since the last survey; jobs that were done, and that were begun again, so far."""
         self.news: list[str] = []
         """What somebody should be told."""
 
@@ -259,10 +143,11 @@ class WorkerPool:
         """
         await asyncio.to_thread(self._cluster.join)
         self._since = _now()
+        self._settles = _now() + SETTLE_S
         while True:
-            await self._fill()
+            await self._survey()
             if self._greeted is None:
-                await self._agree()
+                self._agree()
             self._despair()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._short.wait(), SURVEY_S)
@@ -294,9 +179,10 @@ class WorkerPool:
 
     def lost(self, slot: WorkerSlot[Actor]) -> None:
         """A worker is gone: another takes its place."""
+        self._lost += not slot.lost
         self._slots.lose(slot)
         self._end(slot.host)
-        self._short.set()
+        self.look()
 
     async def close(self, fault: Exception) -> None:
         """End all workers; who waits for one, or loses one, gets the fault."""
@@ -307,16 +193,67 @@ class WorkerPool:
         self._slots.all.clear()
         self._slots.fail(fault)
         await asyncio.gather(*(self._close(slot.host) for slot in slots))
+        await asyncio.to_thread(self._cluster.unreport, self._told.name)
 
-    async def _fill(self) -> None:
+    async def _survey(self) -> None:
+        """Ask for room and for what may be held of it, and hold no less and no more."""
         self._room = await asyncio.to_thread(self._cluster.room, self._work.gpu)
+        grant = await asyncio.to_thread(self._cluster.report, self._report())
+        self._grant = grant or self._grant
+        most, others = self._grant or (sum(self._room.values()), {})
+        self._shared, self.wanted = bool(others), 0
+        await self._give_back(most)
+        held = self._held()
         for node, count in self._room.items():
-            taken = [*self._opening.values(), *(s.node for s in self._slots.all), *(s.node for s, _ in self._ready)]
             if len(self._failed.get(node, ())) < TRIES:
-                for _ in range(count - taken.count(node)):
-                    opening = asyncio.create_task(self._open(node))
-                    self._opening[opening] = node
-                    opening.add_done_callback(self._opening.pop)
+                free = min(count - held[node] - others.get(node, 0), most - held.total())
+                held[node] += max(0, free)
+                for _ in range(free):
+                    self._begin(node)
+
+    def _held(self) -> Counter[str]:
+        """Workers by node, also those that are not ready."""
+        return Counter([*self._opening.values(), *(s.node for s in self._slots.all), *(s.node for s, _ in self._ready)])
+
+    def _report(self) -> Report:
+        usable = [count for node, count in self._room.items() if len(self._failed.get(node, ())) < TRIES]
+        loads = [(slot.node, slot.load) for slot in self._slots.all if slot.load]
+        waiting = self._slots.waiting()
+        return self._told._replace(
+            room=sum(usable),
+            held=dict(self._held()),
+            busy=dict(Counter(node for node, _ in loads)),
+            waiting=waiting,
+            wanted=max(self.wanted, sum(load for _, load in loads) + sum(waiting.values())),
+            at_work=sum(load for _, load in loads),
+            answered=self.answered,
+            lost=self._lost,
+            retried=self.retried,
+        )
+
+    async def _give_back(self, most: int) -> None:
+        """Hold no more than that many workers, as soon as those that leave are idle."""
+        begun = list(self._opening)[max(0, most - len(self._slots.all)) :]
+        for opening in begun:
+            opening.cancel()
+        gone = self._slots.keep(most)
+        await asyncio.gather(*begun, *(self._close(slot.host) for slot in gone), return_exceptions=True)
+        if begun or gone:
+            self.look()
+
+    def look(self) -> None:
+        """Survey now: something has changed."""
+        self._short.set()
+
+    def _begin(self, node: str) -> None:
+        opening = asyncio.create_task(self._open(node))
+        self._opening[opening] = node
+        opening.add_done_callback(self._opened)
+
+    def _opened(self, opening: asyncio.Task[None]) -> None:
+        del self._opening[opening]
+        if not self._opening:
+            self.look()
 
     async def _open(self, node: str) -> None:
         ray, host = self._cluster.ray, None
@@ -337,32 +274,31 @@ class WorkerPool:
         self._ready.append((WorkerSlot(host, node), answer))
         self._slot_the_ready()
 
-    async def _agree(self) -> None:
+    def _agree(self) -> None:
         """Decide which answer to the greeting counts: the one that most of the first workers gave."""
-        if self._opening:
-            await asyncio.wait(self._opening, timeout=SETTLE_S)
-        while self._opening and not self._ready:
-            await asyncio.wait(self._opening, return_when=asyncio.FIRST_COMPLETED)
-        answers = Counter(answer for _, answer in self._ready)
-        self._greeted = max(answers, key=lambda answer: (answers[answer], answer), default=None)
-        self._slot_the_ready()
+        if self._ready and (not self._opening or _now() > self._settles):
+            answers = Counter(answer for _, answer in self._ready)
+            self._greeted = max(answers, key=lambda answer: (answers[answer], answer))
+            self._slot_the_ready()
 
     def _slot_the_ready(self) -> None:
-        if self._greeted is None:
+        if (greeted := self._greeted) is None:
             return
         ready, self._ready = self._ready, []
+        self._slots.add(*(slot for slot, answer in ready if answer == greeted))
         for slot, answer in ready:
-            if answer == self._greeted:
-                self._slots.add(slot)
-                continue
-            self._end(slot.host)
-            text = f"is not like the others: {answer.decode(errors='replace')}, not {self._greeted.decode(errors='replace')}"
-            self._failed[slot.node] = [text] * TRIES
-            self.news.append(f"node {slot.node[:8]} gets no jobs, since it {text}")
+            if answer != greeted:
+                self._refuse(slot, f"{answer.decode(errors='replace')}, not {greeted.decode(errors='replace')}")
+
+    def _refuse(self, slot: WorkerSlot[Actor], differs: str) -> None:
+        self._end(slot.host)
+        text = f"is not like the others: {differs}"
+        self._failed[slot.node] = [text] * TRIES
+        self.news.append(f"node {slot.node[:8]} gets no jobs, since it {text}")
 
     def _despair(self) -> None:
         """Tell those who wait when there is nothing to wait for."""
-        if self._slots.all or self._opening:
+        if self._slots.all or self._opening or self._ready or self._shared:
             self._since = _now()
             return
         hopeless = bool(self._room) and all(len(self._failed.get(node, ())) >= TRIES for node in self._room)
@@ -404,6 +340,7 @@ class RayExecutor:
         self._open()
         doing = asyncio.create_task(self._do(job, on_note, affinity))
         self._doing.add(doing)
+        self._pool.wanted = max(self._pool.wanted, len(self._doing))
         doing.add_done_callback(self._doing.discard)
         try:
             return await doing
@@ -419,14 +356,19 @@ class RayExecutor:
             while self._pool.news:
                 on_note(self._pool.news.pop())
             try:
-                return await self._pool.ask(slot.host, job, on_note)
+                answer = await self._pool.ask(slot.host, job, on_note)
+                self._pool.answered += 1
+                return answer
             except HostLostError as lost:
                 losses += 1
                 self._pool.lost(slot)
                 if losses == LOSSES:
                     raise RefereeError(f"{losses} workers were lost while they were at this job: {lost}") from None
+                self._pool.retried += 1
             finally:
                 self._slots.give(slot)
+                if slot.leaving and not slot.load:
+                    self._pool.look()
 
     async def close(self) -> None:
         """See `Executor.close`. A cluster that was started here ends with it."""

@@ -132,8 +132,7 @@ def _gate(place: Path) -> Iterator[None]:
 
 
 def queues() -> Iterator[tuple[str, list[Ticket]]]:
-    """Each device of this machine with its queue, where there is one."""
+    """Each device of this machine on which somebody had a turn, with its queue, which may be empty."""
     places = Path(os.environ.get(SHARED) or _usual())
     for place in sorted(each for each in places.glob("*") if each.is_dir()):
-        if found := tickets(place):
-            yield place.name, found
+        yield place.name, tickets(place)

@@ -93,7 +93,7 @@ def test_a_ticket_of_the_dead_is_in_nobodys_way_and_is_removed(tmp_path):
 def test_the_queue_is_there_to_be_seen(tmp_path, monkeypatch):
     monkeypatch.setenv(SHARED, str(tmp_path))
     held = Turns(place_of("cpu"))
-    assert list(queues()) == []
+    assert list(queues()) == [("cpu", [])]
     held.take("alone")
     ((device, (ticket,)),) = queues()
     assert (device, ticket.how, ticket.pid) == ("cpu", "alone", os.getpid())

@@ -7,7 +7,7 @@ import pytest
 
 from kernelwright.errors import RefereeError
 from kernelwright.execution.executor import IN_FLIGHT
-from kernelwright.execution.ray import APART, MEETING, PASSED, REMEMBERED, WorkerSlot, WorkerSlots
+from kernelwright.execution.slots import APART, MEETING, PASSED, REMEMBERED, WorkerSlot, WorkerSlots
 
 
 @pytest.fixture

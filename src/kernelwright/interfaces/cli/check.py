@@ -9,11 +9,13 @@ from rich.markup import escape
 from kernelwright.interfaces.cli.console import OUTPUT, print_result, watched
 from kernelwright.interfaces.cli.options import (
     Entry,
+    Execution,
     Isolation,
     KernelFile,
     KernelTarget,
     Numerics,
     Quick,
+    RayAddress,
     TaskFile,
     Weights,
     WorkspaceBytes,
@@ -44,12 +46,6 @@ LONGEST_NAME = 48
 NOTHING = "-"
 
 
-Execution = Annotated[
-    Literal["local", "ray"], typer.Option(help="Where to judge the kernel: on this machine or on a Ray cluster.")
-]
-RayAddress = Annotated[
-    str | None, typer.Option(help="Address of the Ray cluster's head. Default: RAY_ADDRESS, or a new cluster here.")
-]
 LibraryCalls = Annotated[
     Literal["report", "forbid"], typer.Option(help="forbid: refuse what leaves the work to PyTorch.")
 ]
@@ -74,7 +70,7 @@ def check(  # noqa: PLR0913  a flag is a parameter
     workspace_bytes: WorkspaceBytes = 0,
     isolation: Isolation = "auto",
     numerics: Numerics = "as-is",
-    execution: Execution = "local",
+    execution: Execution = None,
     ray_address: RayAddress = None,
     library_calls: LibraryCalls = "report",
     weights: Weights = "fresh",
@@ -111,7 +107,7 @@ def check(  # noqa: PLR0913  a flag is a parameter
         receipt=receipt,
         emit=emit,
         emit_into=emit_into,
-        place=api.Place(execution, ray_address),
+        place=api.place_of(execution or "local", ray_address),
     )
     if receipt is not None:
         api.must_be_writable(receipt, "--receipt")

@@ -40,6 +40,7 @@ VERBS = {
     "techniques": "Look up what to try next.",
     "learn": "Collect what past runs taught, for `optimize --predictor`.",
     "doctor": "Check this machine's compilers, GPU and sandbox.",
+    "farm": "Show the devices that judge: who holds them, what waits, and how much is done.",
     "mcp": "Serve a coding agent over the Model Context Protocol.",
 }
 """Each verb's line in the list; its own help begins with the same words."""

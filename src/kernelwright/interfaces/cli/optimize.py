@@ -10,7 +10,7 @@ import typer
 
 from kernelwright.errors import ProposeError
 from kernelwright.interfaces.cli.console import ERRORS, given, watched
-from kernelwright.interfaces.cli.options import Json, Output, Target, TaskFile
+from kernelwright.interfaces.cli.options import Execution, Json, Output, RayAddress, Target, TaskFile
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -83,12 +83,6 @@ Least = Annotated[
 ]
 Slower = Annotated[bool, _option("Write the best kernel however slow it is.", "--keep-slower")]
 Cache = Annotated[bool | None, _option("Reuse what earlier runs found for the same kernel.")]
-Execution = Annotated[
-    str | None, _option("Where to judge kernels: local, or ray for a Ray cluster, which needs 'kernelwright[ray]'.")
-]
-RayAddress = Annotated[
-    str | None, _option("Address of the Ray cluster's head. Default: RAY_ADDRESS, or a new cluster here.")
-]
 
 
 def optimize(  # noqa: PLR0913  a flag is a parameter
@@ -126,6 +120,7 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
     from kernelwright import api
     from kernelwright.interfaces.cli.ending import end
 
+    place = api.place_of(execution or "", ray_address)
     flags: dict[str, JsonValue] = {
         "strategy": dict(api.spelled(strategy)) if strategy else None,
         "proposer": proposers.replace(",", "+") if proposers else "llm" if model else None,
@@ -139,8 +134,8 @@ def optimize(  # noqa: PLR0913  a flag is a parameter
         "budget": given(proposals=budget, device_s=device_seconds, tokens=max_tokens, usd=max_usd, wall_s=max_seconds),
         "policy": given(isolation=isolation, numerics=numerics),
         "remeasurement": given(enabled=final, min_speedup=min_speedup, keep_slower=keep_slower or None),
-        "execution": execution,
-        "ray_address": ray_address,
+        "execution": place.name or None,
+        "ray_address": place.address,
     }
     request = api.OptimizeRequest(task, target, api.load_config(config, given(**flags), tell=ERRORS.print), run_dir)
     _places_can_be_written(task, run_dir, output)

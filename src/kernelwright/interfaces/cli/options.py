@@ -30,4 +30,11 @@ Output = Annotated[
         "--output", "-o", help="Write the best kernel to this file, as a drop-in ModelNew.", show_default=False
     ),
 ]
+Execution = Annotated[
+    str | None,
+    typer.Option(help="Where to judge: local, or ray or ray://HEAD:PORT for a Ray cluster ('kernelwright[ray]')."),
+]
+RayAddress = Annotated[
+    str | None, typer.Option(help="Address of the Ray cluster's head. Default: RAY_ADDRESS, or a new cluster here.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
