@@ -117,4 +117,5 @@ template <typename T, typename V> T atomicOr(T* at, V v) { return host::changed(
 template <typename T, typename V> T atomicXor(T* at, V v) { return host::changed(at, [=](T old) { return T(old ^ v); }); }
 template <typename A, typename B> std::common_type_t<A, B> min(A a, B b) { return b < a ? b : a; }
 template <typename A, typename B> std::common_type_t<A, B> max(A a, B b) { return a < b ? b : a; }
+using std::abs;
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }

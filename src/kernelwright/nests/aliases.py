@@ -88,6 +88,22 @@ def named_once(function: Node) -> list[Edit] | None:
     return None
 
 
+def pointed_once(function: Node) -> list[Edit] | None:
+    """A local pointer to a structure, of which only members are asked, is `&` of the structure."""
+    for declaration, one, name in declared(field(function, "body")):
+        if one.type != "init_declarator" or field(one, "declarator").type != "pointer_declarator":
+            continue
+        value, variable, scope = bare(field(one, "value")), text(name), declaration.parent
+        if value.type != "pointer_expression" or text(field(value, "operator")) != "&" or scope is None:
+            continue
+        place = bare(field(value, "argument"))
+        used = [i for i in walk(scope, "identifier") if text(i) == variable and i != name]
+        asked = all(i.parent is not None and i.parent.type == "field_expression" for i in used)
+        if asked and len(declarators(declaration)) == 1 and _stays(place, scope, variable):
+            return [over(declaration, ";"), *(over(i, f"(&{text(place)})") for i in used)]
+    return None
+
+
 def _alone(place: Node) -> str:
     return f"({text(place)})" if place.type == "pointer_expression" else text(place)
 

@@ -24,7 +24,7 @@ from kernelwright.nests.names import declared, declared_name, declared_names, ty
 from kernelwright.nests.plan import Shared, shared, within
 from kernelwright.nests.reductions import Extreme, Scan
 from kernelwright.nests.structures import fields
-from kernelwright.nests.syntax import base_of, field, text, walk
+from kernelwright.nests.syntax import base_of, called, field, text, walk
 from kernelwright.records.task import SerialSpec
 
 PARTS = Path(__file__).parent / "parts"
@@ -180,7 +180,7 @@ class _Writer:
             ):
                 raise CannotError(f"a loop stands within a {node.type}")
             looped = node.type in ("for_statement", "while_statement", "do_statement")
-            inner = [c for c in node.named_children if c.type.endswith(("statement", "clause"))]
+            inner = [c for c in node.named_children if c.type.endswith(("statement", "clause", "loop"))]
             for child in inner:
                 self.emit(child, team, parts, last and not looped and child == inner[-1])
         elif self._stores(node):
@@ -201,12 +201,12 @@ class _Writer:
         """Whether a statement stores what others of the team may still have to read."""
         stored = [a for a in self.nest.accesses if a.write and _inside(a.node, node)]
         read = [a for a in self.nest.accesses if not a.write and any(_inside(a.node, one) for one in self.everyone)]
-        return any(a.meets(b) for a in stored for b in read)
+        return fills(node) or any(a.meets(b) for a in stored for b in read)
 
     def _stores(self, node: Node) -> bool:
         """Whether it writes memory that others see."""
         own = {a for a in self.nest.local_arrays if a not in self.scratch}
-        return any(a.write and a.root not in own and _inside(a.node, node) for a in self.nest.accesses)
+        return fills(node) or any(a.write and a.root not in own and _inside(a.node, node) for a in self.nest.accesses)
 
     def alone(self, node: Node, team: Team, last: bool) -> None:
         """One does it, and tells the others its scalars."""
@@ -463,3 +463,8 @@ def _grid(writer: _Writer) -> str:
         if "grid-stride-persistent" in writer.used
         else f'"{min(blocks, (1 << 31) - 1)}"'
     )
+
+
+def fills(node: Node) -> bool:
+    """Whether it calls a function that writes memory by itself: to whatever the pointer leads, so that one thread does it."""
+    return any(called(call) in ("memcpy", "memset") for call in walk(node, "call_expression"))

@@ -20,7 +20,7 @@ LIMITS = {
     ("infinity", "double"): "((double)INFINITY)", ("epsilon", "float"): "FLT_EPSILON", ("epsilon", "double"): "DBL_EPSILON",
 }  # fmt: skip
 """Of `std::numeric_limits`."""
-ON_DEVICE = ("malloc", "calloc", "free", "memcpy", "memset", "reinterpret_cast", "const_cast")
+ON_DEVICE = ("malloc", "calloc", "free", "memcpy", "memset", "clamp", "reinterpret_cast", "const_cast")
 
 
 class CannotError(Exception):
@@ -46,7 +46,8 @@ def for_device(nest: Nest, code: str, spec: SerialSpec, used: Collection[str]) -
         code = re.sub(rf"(?<= {spec.function}\()[^)]*", lambda m: alone.sub("* __restrict__ ", m[0]), code, count=1)
     for (name, kind), said in LIMITS.items():
         code = code.replace(f"std::numeric_limits<{kind}>::{name}()", said)
-    code = code.replace("std::", "")
+    # A local may have the name of a function of the library.
+    code = re.sub(r"\bstd::(?=\w+(?<!_t)\()", "::", code).replace("std::", "")
     if "vector<" in code or "array<" in code:
         raise CannotError("it has containers")
     return code

@@ -9,7 +9,7 @@ import re
 from tree_sitter import Node
 
 from kernelwright.nests.advances import advanced
-from kernelwright.nests.aliases import named_once, one_by_one, plain_arrays, pointed_back, swapped
+from kernelwright.nests.aliases import named_once, one_by_one, plain_arrays, pointed_back, pointed_once, swapped
 from kernelwright.nests.branches import both_ways, followed, left_first, otherwise, own_pointers, turned, twins
 from kernelwright.nests.edits import Edit, ahead, behind, edited, inside, over
 from kernelwright.nests.events import assigned, first_event, writes
@@ -143,6 +143,8 @@ def _copied(function: Node) -> list[Edit] | None:
     for statement in walk(function, "expression_statement"):
         call = bare(statement.named_children[0]) if statement.named_children else statement
         name = text(field(call, "function")).removeprefix("std::") if call.type == "call_expression" else ""
+        if name in ("fill", "fill_n") and (loop := _filled(statement, call, name)):
+            return [over(statement, loop)]
         if name not in ("memcpy", "memset"):
             continue
         given = field(call, "arguments").named_children
@@ -161,6 +163,20 @@ def _copied(function: Node) -> list[Edit] | None:
             loop = f"for (long {at} = 0; {at} < ({size}) / sizeof({kind}); ++{at}) {into}[{at}] = {taken};"
             return [over(statement, loop)]
     return None
+
+
+def _filled(statement: Node, call: Node, name: str) -> str:
+    """`std::fill(to, to + n, value)` and `std::fill_n(to, n, value)` as a loop; empty: it is between other places."""
+    to, end, value = field(call, "arguments").named_children
+    count = end
+    if name == "fill":
+        if bare(end).type != "binary_expression" or text(field(bare(end), "left")) != text(to):
+            return ""
+        count = field(bare(end), "right")
+        if text(field(bare(end), "operator")) != "+":
+            return ""
+    at = f"at_{statement.start_byte}"
+    return f"for (long {at} = 0; {at} < ({text(count)}); ++{at}) ({text(to)})[{at}] = {text(value)};"
 
 
 def _unbroken(function: Node) -> list[Edit] | None:
@@ -367,8 +383,8 @@ def _own_variable(function: Node, loop: Node, kind: str, variable: str, low: str
 
 
 _CHANGES = (
-    one_by_one, pointed_back, swapped, plain_arrays, named_once, taken_apart, _shortened, _copied, _unbroken, _split,
-    left_first, otherwise, turned, both_ways, twins, followed, own_pointers, done_once, searched, first_found,
+    one_by_one, pointed_once, pointed_back, swapped, plain_arrays, named_once, taken_apart, _shortened, _copied, _unbroken,
+    _split, left_first, otherwise, turned, both_ways, twins, followed, own_pointers, done_once, searched, first_found,
     _condition_steps, _asked_stepping, _counted, walked, _declared_loop, stepped_midway, gathered, advanced, promoted,
     running, compensated, summed_twice, placed, compacted, compared, told,
 )  # fmt: skip

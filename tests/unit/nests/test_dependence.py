@@ -166,7 +166,7 @@ PAIR = "struct acc { float sum, error; }; struct deep { struct acc in; float v[4
         (f"struct acc s = {{0, 0}}; {OUTER} s.sum += x[i]; *out = s.sum;", ["+"]),
         (f"struct acc s = {{0, 0}}; {OUTER} {{ out[i] = s.sum; s.sum = x[i]; }}", ["in order"]),
         (f"struct acc s = {{0, 0}}; {OUTER} (&s)->sum += x[i]; *out = s.sum;", ["+"]),
-        (f"struct acc s = {{0, 0}}, *p = &s; {OUTER} p->sum += x[i]; *out = s.sum;", ["in order"]),
+        (f"struct acc s = {{0, 0}}, *p = &s; {OUTER} p->sum += x[i]; *out = s.sum;", ["+"]),
         (f"struct acc s = {{0, 0}}; {OUTER} keep(&s, x[i]); *out = s.sum;", ["in order"]),
         (f"struct acc s = {{0, 0}}; {OUTER} {{ struct acc t = s; t.sum *= x[i]; s = t; }} *out = s.sum;", ["in order"]),
         (f"struct acc s[4] = {{0}}; {OUTER} s[i % 4].sum = s[i % 4].sum * x[i]; *out = s[0].sum;", ["array *"]),

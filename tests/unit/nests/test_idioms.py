@@ -1,10 +1,13 @@
 """C++'s idioms, searches, compaction and fronts: what they are read as, and where that would be another program."""
 
+from pathlib import Path
+
 import pytest
 
 from kernelwright.nests.normal import normal
 from kernelwright.nests.rewritings import hindrance, source
 from kernelwright.records.task import SerialArgument, SerialSpec
+from kernelwright.tasks.table import read_task
 
 SPEC = SerialSpec(
     function="f", dialect="cpp", family="pointwise", sizes={"n": 6400},
@@ -154,3 +157,52 @@ def test_what_the_reader_would_take_for_another_function_stays(code):
 def test_an_array_that_another_pointer_leads_to_is_not_asked_behind_a_write():
     body = "float *p = out; int k = 0; for (int i = 0; i < n; ++i) if (p[i] > 0) { out[k] = -1; k++; }"
     assert "? 1 : 0" not in normal(f"{HEAD}{{ {body} }}", "f")
+
+
+ON_A_GPU = frozenset({"thread-per-element"})
+AFTER = "for (int i = 0; i < n; ++i) out[i] += x[i];"
+
+
+@pytest.mark.parametrize(
+    "fill",
+    ["std::fill(out, out + n, 1.0f);", "std::fill_n(out, n, 1.0f);", "std::fill(out, (out + 6400), 1.0f);"],
+)
+def test_a_fill_is_a_loop(fill):
+    made = source(f"{HEAD}{{ {fill} {AFTER} }}", SPEC, "cuda", ON_A_GPU)
+    assert made.count("+= THREADS)") == 2 + made.count("copied")
+    assert "fill" not in made
+
+
+def test_a_fill_of_another_stretch_stays():
+    assert "a GPU has no fill" in hindrance(f"{HEAD}{{ std::fill(out, out + n - 1, 1.0f); {AFTER} }}", SPEC, "cuda")
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (auto *to : all) memset(to, 0, n * sizeof(float));",
+        "for (auto *to : all) for (int k = 0; k < 8; ++k) to[k] = 0;",
+        "for (auto *to : all) *to = 0;",
+    ],
+)
+def test_what_a_loop_over_a_range_stores_is_done_by_one_before_others_go_on(loop):
+    why = hindrance(code := f"{HEAD}{{ float *all[] = {{out}}; {loop} {AFTER} }}", SPEC, "cuda")
+    made = "" if why else source(code, SPEC, "cuda", ON_A_GPU)
+    _, _, behind = made.partition("if (THREAD == 0) { for (auto *to : all)")
+    assert why or -1 < behind.find("GRID_SYNC") < behind.index("+= THREADS")
+
+
+def test_a_function_of_the_library_is_told_from_a_local_of_its_name():
+    """`clamp` is a lambda of this file."""
+    task = read_task(Path(__file__).parents[2] / "serial_functions" / "speckle.b.cpp")
+    made = source(task.serial, task.spec, "cuda", ON_A_GPU)
+    assert "= ::clamp(" in made
+    assert "std::" not in made
+
+
+def test_a_pointer_to_a_structure_is_the_structure():
+    own = "struct V { const float *at; int many; };\nstatic float twice(const V *v, int i) { return 2 * v->at[i]; }\n"
+    code = f"{own}{HEAD}{{ V v = {{x, n}}; const V *p = &v; for (int i = 0; i < p->many; ++i) out[i] = twice(p, i); }}"
+    assert hindrance(code, SPEC, "cuda") == ""
+    two = code.replace("for (int", "V w = {out, n}; if (x[0] > 0) p = &w; for (int")
+    assert "= (&v)" in normal(two, "f") or "= &v" in normal(two, "f"), "it leads elsewhere in between"
