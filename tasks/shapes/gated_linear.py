@@ -1,0 +1,35 @@
+"""The gate of a feed-forward block: two products and SiLU, in bfloat16."""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+AXES = {"m": (1, 8192), "k": (64, 8192, 64), "n": (64, 8192, 64)}
+WORKLOADS = [
+    {"m": 1, "k": 4096, "n": 4096, "weight": 3, "protected": True},
+    {"m": 16, "k": 4096, "n": 4096, "weight": 2},
+    {"m": 128, "k": 4096, "n": 4096},
+    {"m": 1024, "k": 4096, "n": 1024},
+    {"m": 4096, "k": 1024, "n": 4096},
+]
+ON_CPU = {"m": 512, "k": 1024, "n": 1024}
+
+
+class Model(nn.Module):
+    """The operation."""
+
+    def __init__(self, k, n):
+        super().__init__()
+        self.gate = nn.Parameter(torch.randn(n, k, dtype=torch.bfloat16) * k**-0.5)
+        self.up = nn.Parameter(torch.randn(n, k, dtype=torch.bfloat16) * k**-0.5)
+
+    def forward(self, x):
+        return functional.silu(functional.linear(x, self.gate)) * functional.linear(x, self.up)
+
+
+def get_inputs(m, k):
+    return [torch.randn(m, k, dtype=torch.bfloat16)]
+
+
+def get_init_inputs(k, n):
+    return [k, n]

@@ -1,0 +1,25 @@
+"""The sums of each row up to each element."""
+
+import torch
+from torch import nn
+
+AXES = {"rows": (1, 65536), "columns": (32, 262144)}
+WORKLOADS = [
+    {"rows": 4096, "columns": 128},
+    {"rows": 2048, "columns": 1024, "weight": 2, "protected": True},
+    {"rows": 512, "columns": 8192},
+    {"rows": 16, "columns": 262144},
+    {"rows": 1, "columns": 50257, "protected": True},
+]
+ON_CPU = {"rows": 1024, "columns": 32768}
+
+
+class Model(nn.Module):
+    """The operation."""
+
+    def forward(self, x):
+        return torch.cumsum(x, -1)
+
+
+def get_inputs(rows, columns):
+    return [torch.randn(rows, columns)]
