@@ -151,7 +151,7 @@ async def measure(campaign: Campaign) -> None:
     """Judge each task that is not known yet."""
     asked = campaign.asked
     policy = Policy(baselines=tuple(asked.baselines.split(",")), final_baselines=(), search_seconds=asked.timing)
-    async with campaign.referee(policy, tries=asked.tries, drawn=asked.drawn) as (referee, target):
+    async with campaign.referee(policy, tries=asked.tries, drawn_each=asked.drawn) as (referee, target):
         files = campaign.chosen(TASKS, lambda file: file.stem)
         for file in campaign.left(files, lambda file: file.stem):
             judge = OverWorkloads(referee, policy, random.Random(0))
@@ -268,7 +268,7 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.target.startswith("sm_"):
         os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported: drawn sizes are tried in the interpreter
-    campaign = Campaign(asked, same=("target", "tries", "drawn"), summary=summary)
+    campaign = Campaign(asked, same=("target", "tries", "drawn_each"), summary=summary)
     campaign.run(lambda: measure(campaign))
     campaign.show(table)
 

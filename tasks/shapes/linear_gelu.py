@@ -6,6 +6,9 @@ from torch.nn import functional
 
 AXES = {"m": (1, 8192), "k": (64, 8192, 64), "n": (64, 8192, 64)}
 WORKLOADS = [
+    {"m": 96, "k": 512, "n": 256, "weight": 0},
+    {"m": 200, "k": 256, "n": 768, "weight": 0},
+    {"m": 320, "k": 896, "n": 640, "weight": 0},
     {"m": 1, "k": 4096, "n": 4096, "weight": 3, "protected": True},
     {"m": 16, "k": 4096, "n": 4096, "weight": 2},
     {"m": 128, "k": 4096, "n": 4096},

@@ -230,7 +230,8 @@ def _goes_on(row: WorkloadResult) -> bool:
 def _written_for(candidate: Candidate, main: Task, point: WorkloadPoint) -> str:
     """The main workload, where a kernel's text has its sizes and never asks for those of a call; empty where it asks."""
     asks = SIZES_OF_MODULES if language(candidate.language).form == "module" else SIZES_OF_OTHERS
-    if point == _point(main) or (asks.search(candidate.source) and "def _fits(" not in candidate.source):
+    fixed = "def _fits(" in candidate.source and "def _made_at(" not in candidate.source
+    if point == _point(main) or (asks.search(candidate.source) and not fixed):
         return ""
     return _point(main).words
 

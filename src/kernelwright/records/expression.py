@@ -31,6 +31,7 @@ _COMPARISONS: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }  # fmt: skip
+_FUNCTIONS: Mapping[str, Callable[..., int]] = {"max": max, "min": min, "abs": abs}
 _WRONG = (SyntaxError, KeyError, ArithmeticError, RecursionError, MemoryError)
 
 
@@ -49,7 +50,9 @@ def worth(expression: Expression, sizes: Mapping[str, int]) -> int:
 
 
 def holds(comparison: str, sizes: Mapping[str, int]) -> bool:
-    """Whether a comparison of expressions is true, such as `heads == groups * 4`; several may be joined by `and`.
+    """Whether a comparison of expressions is true, such as `heads == groups * 4` or `heads in (4, 8)`.
+
+    Several may be joined by `and`, `or` and `not`; `max`, `min` and `abs` stand in expressions.
 
     Raises:
         ValueError: it is no such comparison.
@@ -82,7 +85,8 @@ def named_in(expression: Expression) -> frozenset[str]:
         tree = ast.parse(str(expression).strip(), mode="eval")
     except _WRONG:
         return frozenset()
-    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called)
 
 
 def _worth(node: ast.expr, sizes: Mapping[str, int]) -> int:
@@ -97,15 +101,32 @@ def _worth(node: ast.expr, sizes: Mapping[str, int]) -> int:
             return _worth(operand, sizes)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             return _OPERATORS[type(op)](_worth(left, sizes), _worth(right, sizes))
+        case ast.Call(func=ast.Name(id=name), args=[_, *_] as given, keywords=[]) if name in _FUNCTIONS:
+            if name != "abs" and len(given) == 1:
+                raise ArithmeticError(f"{name} of one number")
+            return _FUNCTIONS[name](*(_worth(each, sizes) for each in given))
     raise KeyError(ast.unparse(node))
 
 
 def _holds(node: ast.expr, sizes: Mapping[str, int]) -> bool:
     match node:
-        case ast.BoolOp(op=ast.And(), values=values):
-            return all(_holds(value, sizes) for value in values)
-        case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARISONS for op in ops):
-            numbers = [_worth(each, sizes) for each in (left, *others)]
-            pairs = zip(ops, itertools.pairwise(numbers), strict=True)
-            return all(_COMPARISONS[type(op)](*pair) for op, pair in pairs)
+        case ast.BoolOp(op=op, values=values):
+            # Each is looked at: what is no comparison is one nowhere.
+            found = [_holds(value, sizes) for value in values]
+            return all(found) if isinstance(op, ast.And) else any(found)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return not _holds(operand, sizes)
+        case ast.Constant(value=bool(value)):
+            return value
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            pairs = zip(ops, itertools.pairwise((left, *others)), strict=True)
+            found = [_compares(op, one, other, sizes) for op, (one, other) in pairs]
+            return all(found)
     raise KeyError(ast.unparse(node))
+
+
+def _compares(op: ast.cmpop, one: ast.expr, other: ast.expr, sizes: Mapping[str, int]) -> bool:
+    if isinstance(op, ast.In | ast.NotIn) and isinstance(other, ast.Tuple | ast.List | ast.Set):
+        among = _worth(one, sizes) in [_worth(each, sizes) for each in other.elts]
+        return among == isinstance(op, ast.In)
+    return _COMPARISONS[type(op)](_worth(one, sizes), _worth(other, sizes))

@@ -24,10 +24,10 @@ def read_definition(path: Path) -> TaskSource:
     Raises:
         TaskError: it is no definition, has no workload, or a part of it cannot be represented.
     """
-    file = split_size(path).file
+    file, name = split_size(path)
     where = f"task {str(path)!r}"
     try:
-        definition = Definition.model_validate_json(read_text(file, "task"))
+        definition = Definition.model_validate_json(_one_of(read_text(file, "task"), name, file))
     except ValidationError as error:
         part, fault = first_fault(error)
         raise TaskError(f"{where} is no definition of a kernel ({part}: {fault})", "no_task") from None
@@ -37,6 +37,29 @@ def read_definition(path: Path) -> TaskSource:
     except ValueError as error:
         raise TaskError(f"{where}: {error}") from None
     return parse_kernelbench(text, definition.name, path)
+
+
+def _one_of(text: str, name: str, file: Path) -> str:
+    """The text of a definition: of a file that is a list of them the one that `FILE@NAME` names.
+
+    Raises:
+        TaskError: several are there, and none or no such one is named.
+    """
+    try:
+        listed = json.loads(text) if text.lstrip().startswith("[") else None
+    except (ValueError, RecursionError):
+        listed = None  # the schema says what is wrong
+    if not listed:
+        return text
+    named = [(str(one.get("name")) if isinstance(one, dict) else "", one) for one in listed]
+    found = [one for its, one in named if its == name] if name else [one for _, one in named]
+    if len(found) != 1:
+        there = ", ".join(dict.fromkeys(its for its, _ in named))[:400]
+        lacks = f"none of which is {name!r}" if name and not found else "of which one is a task"
+        raise TaskError(
+            f"{str(file)!r} is a list of {len(listed)} definitions, {lacks}: write {file.name}@NAME; there are {there}"
+        )
+    return json.dumps(found[0])
 
 
 def workloads_beside(name: str, file: Path) -> tuple[list[Workload], Path]:

@@ -103,7 +103,33 @@ def test_a_stored_input_that_is_too_large_is_refused_with_its_size(tmp_path):
         read_task(file)
 
 
-@pytest.mark.parametrize("text", ["{}", "[1]", "nothing", '{"name": 1}'])
+def test_a_list_of_definitions_holds_several_tasks_of_which_one_is_named(tmp_path):
+    one = json.loads(write_problem(tmp_path, STORED).read_text())
+    x = {"shape": ["M"], "dtype": "float32"}
+    parts = {"axes": {"M": {"type": "var"}}, "inputs": {"x": x}, "outputs": {"y": x}, "workloads": [{"axes": {"M": 4}}]}
+    other = {
+        "name": "other",
+        **parts,
+        "reference": "def run(x):\n    return x * 2",
+        "constraints": ["M in (4, 8) or M > 64"],
+    }
+    file = tmp_path / "apart" / "several.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps([one, other]))
+    found = read_task(file.with_name("several.json@other"))
+    assert found.name == "other"
+    assert [found.workloads.allows({"M": m}) for m in (4, 5, 65)] == [True, False, True]
+    with pytest.raises(
+        TaskError, match=r"list of 2 definitions, of which one is a task: write several.json@NAME; there are .*, other"
+    ):
+        read_task(file)
+    with pytest.raises(TaskError, match="none of which is 'third'"):
+        read_task(file.with_name("several.json@third"))
+    file.write_text(json.dumps([other]))
+    assert read_task(file).name == "other"
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "[1]", "nothing", '{"name": 1}'])
 def test_other_json_is_no_task(tmp_path, text):
     (tmp_path / "other.json").write_text(text)
     with pytest.raises(TaskError) as error:

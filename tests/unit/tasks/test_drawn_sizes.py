@@ -52,3 +52,27 @@ def test_constraints_hold():
 )
 def test_nothing_is_drawn_where_nothing_varies_or_inputs_lie_in_a_file(workloads):
     assert drawn_points(workloads, 9, random.Random(0)) == []
+
+
+FAILS = {
+    "the tail of a vector": lambda rows, columns: rows and columns % 8,
+    "65,536 blocks": lambda rows, columns: rows > 65_536 and columns,
+    "an odd number of rows": lambda rows, columns: rows % 2 and columns,
+    "nothing": lambda rows, columns: rows == 0 or columns == 0,
+    "one row": lambda rows, columns: rows == 1 and columns,
+    "one column": lambda rows, columns: columns == 1 and rows,
+    "more columns than any workload": lambda rows, columns: columns > 1024 and rows,
+    "what is no workload": lambda rows, columns: columns % 64 and rows,
+}
+"""Where kernels go wrong that are right on the workloads, as those of `tests/system/test_wrong_at_other_sizes.py` do."""
+
+
+@pytest.mark.parametrize("kind", FAILS)
+def test_each_final_draws_a_size_at_which_a_kernel_of_this_kind_fails(kind):
+    axes = tuple(Axis(name=name, low=0, declared=False) for name in ("rows", "columns"))
+    sizes = ((64, 256), (128, 1024), (2048, 64))
+    points = tuple(WorkloadPoint(name="w", axes={"rows": rows, "columns": columns}) for rows, columns in sizes)
+    assert not any(FAILS[kind](*pair) for pair in sizes)
+    for seed in range(100):
+        found = drawn_points(WorkloadSet(axes=axes, points=points), 2 * len(KINDS), random.Random(seed))
+        assert any(FAILS[kind](*point.axes.values()) for point in found), seed

@@ -64,7 +64,7 @@ def case(source, name="task", kind="cpu", decompose=False, train=False):
     scope = {}
     exec(compile(source, name, "exec"), scope)
     torch.manual_seed(0)
-    module = scope["Model"](*scope["get_init_inputs"]())
+    module = scope["Model"](*scope.get("get_init_inputs", list)())
     module = module if train else module.eval()
     inputs = scope["get_inputs"]()
     state = _changed(module, inputs)

@@ -44,6 +44,10 @@ CASES = {
         'WORKLOADS = [{"n": 1000}, {"n": 65536}, {"n": 1048576}]\n', "F.gelu(x) * y", "n", "torch.randn(n), torch.randn(n)",
         arguments="x, y",
     ),
+    "without_arguments": several(
+        'WORKLOADS = [{"n": 64, "m": 8}, {"n": 640, "m": 80}, {"n": 6, "m": 800}]\n', "x.relu() + y", "n, m",
+        "torch.randn(n, m), torch.randn(m)", arguments="x, y",
+    ).partition("def get_init_inputs")[0],
     "broadcast": several(
         IMAGES, "torch.sigmoid(x + y[None, :, None]) * x.mean((1, 2), keepdim=True)", "b, h, w",
         "torch.randn(b, h, w), torch.randn(h)", arguments="x, y",

@@ -9,11 +9,11 @@ import pytest
 
 from lanes import sampled
 
-NAMES = ("softmax", "rms_norm", "cross_entropy", "gated", "columns", "pool", "scan", "linear")
+NAMES = ("softmax", "rms_norm", "cross_entropy", "gated", "without_arguments", "columns", "pool", "scan", "linear")
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize("name", sampled(NAMES, ("gated", "linear").__contains__))
+@pytest.mark.parametrize("name", sampled(NAMES, ("without_arguments", "linear").__contains__))
 def test_a_module_over_axes_is_right_and_its_kernels_serve_all_sizes(name, tmp_path):
     done = subprocess.run(
         [sys.executable, str(HERE / "axes_interpreted.py"), name, str(tmp_path)],

@@ -136,8 +136,8 @@ def _fits(task: Task, takes: Sequence[str]) -> str:
 def _made_at(task: Task, axes: Sequence[str]) -> str:
     """The function that says whether the module was made for the sizes of a call."""
     known = _given(task.source.source)
-    keywords = ", ".join(f"{name}={name}" for name in axes if name in known)
-    defined = "list(get_init_inputs(" + keywords + "))" if known is not None else "[]"
+    keywords = ", ".join(f"{name}={name}" for name in axes if name in (known or ()))
+    defined = f"list(get_init_inputs({keywords}))" if known is not None else "[]"
     return (
         "def _made_at(arguments, tensors):\n"
         '    """Whether the module was made for the sizes of this call."""\n'
@@ -146,7 +146,7 @@ def _made_at(task: Task, axes: Sequence[str]) -> str:
     )
 
 
-def _given(source: str) -> list[str]:
-    """The arguments of `get_init_inputs`."""
+def _given(source: str) -> list[str] | None:
+    """The arguments of `get_init_inputs`; None where there is no such function."""
     found = [n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == "get_init_inputs"]
-    return [a.arg for a in (*found[-1].args.args, *found[-1].args.kwonlyargs)] if found else []
+    return [a.arg for a in (*found[-1].args.args, *found[-1].args.kwonlyargs)] if found else None
