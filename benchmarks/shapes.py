@@ -40,6 +40,8 @@ from kernelwright.tasks.kernelbench import read_kernelbench
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests" / "unit" / "propose" / "author"))
 TASKS = sorted((ROOT / "tasks" / "shapes").glob("*.py"))
+TIMES = ("mean", "worst", "speedups", "protected_slower", "portfolio_over_single")
+"""What is not kept of a machine that others use as well (`--untimed`)."""
 MOST_ELEMENTS = {"cpu": 1 << 22, "cuda": 1 << 28}
 """Of an axis's product at a drawn size; in the interpreter far fewer."""
 INTERPRETED_ELEMENTS = 1 << 12
@@ -155,7 +157,9 @@ async def measure(campaign: Campaign) -> None:
         files = campaign.chosen(TASKS, lambda file: file.stem)
         for file in campaign.left(files, lambda file: file.stem):
             judge = OverWorkloads(referee, policy, random.Random(0))
-            campaign.put({"task": file.stem, **await _row(campaign, judge, target, file)})
+            row = await _row(campaign, judge, target, file)
+            dropped = TIMES if asked.untimed else ()
+            campaign.put({"task": file.stem, **{name: value for name, value in row.items() if name not in dropped}})
 
 
 async def _row(campaign: Campaign, judge: OverWorkloads, target: Target, file: Path) -> Row:
@@ -265,6 +269,7 @@ def main() -> None:
     parser.add_argument("--drawn", type=int, default=40, help="sizes at which the answer is tried")
     parser.add_argument("--baselines", default="eager,compile")
     parser.add_argument("--timing", type=float, default=2.0, help="seconds of timing for one workload")
+    parser.add_argument("--untimed", action="store_true", help="keep no times: others use this machine")
     asked = parser.parse_args()
     if asked.target.startswith("sm_"):
         os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported: drawn sizes are tried in the interpreter
