@@ -20,6 +20,8 @@
 #define __shared__ static thread_local
 #define __launch_bounds__(n)
 
+using std::abs;
+
 namespace host {
 constexpr unsigned THREADS_A_BLOCK = 256, BLOCKS = 3, STACK = 1 << 17;
 struct Index {
@@ -41,6 +43,8 @@ static thread_local Block* block;
 
 static thread_local host::Index threadIdx, blockIdx;
 static const host::Index gridDim{host::BLOCKS};
+
+using std::abs;
 
 namespace host {
 inline void pause() {

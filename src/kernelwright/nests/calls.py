@@ -11,7 +11,7 @@ _NAMES = """sqrt rsqrt cbrt
 exp exp2 expm1 log log2 log10 log1p pow sin cos tan asin acos atan atan2 sinh cosh tanh fabs abs labs
 floor ceil round trunc rint fmod fmin fmax min max hypot erf erfc copysign isnan isinf isfinite fma
 lround sizeof static_cast float double int long unsigned bool size_t
-numeric_limits tgamma lgamma signbit"""
+numeric_limits tgamma lgamma signbit clamp"""
 PURE = frozenset(f"{name}{end}" for name in _NAMES.split() for end in ("", "f", "l"))
 """Functions of the standard library that do nothing but compute."""
 

@@ -20,11 +20,11 @@ from kernelwright.nests.device import BLOCK, CannotError, for_device, refuse
 from kernelwright.nests.edits import Edit, ahead, behind, over
 from kernelwright.nests.events import assigned, writes
 from kernelwright.nests.loops import Loop, Nest
-from kernelwright.nests.names import declared, declared_name, declared_names, type_of
+from kernelwright.nests.names import declared, declared_name, declared_names, identifiers, type_of
 from kernelwright.nests.plan import Shared, shared, within
 from kernelwright.nests.reductions import Extreme, Scan
 from kernelwright.nests.structures import fields
-from kernelwright.nests.syntax import base_of, called, field, text, walk
+from kernelwright.nests.syntax import LOOPS, base_of, called, field, text, walk
 from kernelwright.records.task import SerialSpec
 
 PARTS = Path(__file__).parent / "parts"
@@ -170,17 +170,12 @@ class _Writer:
             self.share(mine, team, last)
             self.edits += [behind(node, " }")] if early else []
         elif any(_inside(s.loops[0].node, node) for s in parts):
-            if node.type not in (
-                "compound_statement",
-                "for_statement",
-                "while_statement",
-                "do_statement",
-                "if_statement",
-                "else_clause",
-            ):
+            looped = node.type in LOOPS
+            if not looped and node.type not in ("compound_statement", "if_statement", "else_clause"):
                 raise CannotError(f"a loop stands within a {node.type}")
-            looped = node.type in ("for_statement", "while_statement", "do_statement")
-            inner = [c for c in node.named_children if c.type.endswith(("statement", "clause", "loop"))]
+            inner = [c for c in node.named_children if c.type.endswith(("statement", "clause", "_loop"))]
+            if any(c.type == "declaration" and self._stores(c) for c in node.named_children):
+                raise CannotError("a declaration changes memory")
             for child in inner:
                 self.emit(child, team, parts, last and not looped and child == inner[-1])
         elif self._stores(node):
@@ -199,14 +194,24 @@ class _Writer:
 
     def _overtakes(self, node: Node) -> bool:
         """Whether a statement stores what others of the team may still have to read."""
+        if self._fills(node):
+            return True
         stored = [a for a in self.nest.accesses if a.write and _inside(a.node, node)]
         read = [a for a in self.nest.accesses if not a.write and any(_inside(a.node, one) for one in self.everyone)]
-        return fills(node) or any(a.meets(b) for a in stored for b in read)
+        return any(a.meets(b) for a in stored for b in read)
 
     def _stores(self, node: Node) -> bool:
         """Whether it writes memory that others see."""
         own = {a for a in self.nest.local_arrays if a not in self.scratch}
-        return fills(node) or any(a.write and a.root not in own and _inside(a.node, node) for a in self.nest.accesses)
+        if self._fills(node):
+            return True
+        return any(a.write and a.root not in own and _inside(a.node, node) for a in self.nest.accesses)
+
+    def _fills(self, node: Node) -> bool:
+        """Whether it has the library write memory that nobody saw to be written: through a pointer that leads anywhere."""
+        own = {a for a in self.nest.local_arrays if a not in self.scratch}
+        calls = (c for c in walk(node, "call_expression") if called(c) in ("memcpy", "memset"))
+        return any(not identifiers(field(c, "arguments").named_children[0]) & own for c in calls)
 
     def alone(self, node: Node, team: Team, last: bool) -> None:
         """One does it, and tells the others its scalars."""
@@ -463,8 +468,3 @@ def _grid(writer: _Writer) -> str:
         if "grid-stride-persistent" in writer.used
         else f'"{min(blocks, (1 << 31) - 1)}"'
     )
-
-
-def fills(node: Node) -> bool:
-    """Whether it calls a function that writes memory by itself: to whatever the pointer leads, so that one thread does it."""
-    return any(called(call) in ("memcpy", "memset") for call in walk(node, "call_expression"))

@@ -90,7 +90,8 @@ class _Caller:
         if callee is not None:
             return callee if _sees(callee) and self._fits(call, callee) else None
         callee = self.known.get(called)
-        wanted = callee is not None and called != self.name and self._matters(called, frozenset())
+        matters = _carries(call) or self._matters(called, frozenset())
+        wanted = callee is not None and called != self.name and called not in self.overloaded and matters
         again = callee is not None and any(
             text(field(c, "function")) == called for c in walk(callee, "call_expression")
         )
@@ -408,6 +409,14 @@ def _first(call: Node, statement: Node) -> bool:
     changes = list(walk(within, "update_expression", "assignment_expression")) if within is not None else []
     whole = bare(statement.named_children[0]) if statement.named_children else statement
     return all(one == whole for one in changes)
+
+
+def _carries(call: Node) -> bool:
+    """Whether a variable becomes what the call makes of it: `s = f(s, x)`, which may be a sum."""
+    above = call.parent
+    if above is None or above.type != "assignment_expression":
+        return False
+    return text(field(above, "left")) in [text(one) for one in field(call, "arguments").named_children]
 
 
 def _statement(call: Node) -> Node | None:

@@ -16,6 +16,7 @@ from kernelwright.nests.events import assigned, first_event, writes
 from kernelwright.nests.heads import WHOLE, after, bound_of, counted_head, leaves, step_of, types, unconditional
 from kernelwright.nests.idioms import plain, uncast
 from kernelwright.nests.inline import inlined
+from kernelwright.nests.library import written_out
 from kernelwright.nests.names import declarators, declared, identifiers, mentions
 from kernelwright.nests.promote import promoted, running
 from kernelwright.nests.recurrences import compensated, summed_twice
@@ -34,7 +35,7 @@ _KEPT = frozenset(
 
 def normal(code: str, name: str) -> str:
     """The code with the function `name` in its normal form."""
-    code = unique(inlined(unique(plain(code), name), name), name)
+    code = unique(inlined(unique(written_out(plain(code)), name), name), name)
     for _ in range(ROUNDS):
         code = uncast(code)
         function = functions(parse(code))[name]
@@ -143,8 +144,6 @@ def _copied(function: Node) -> list[Edit] | None:
     for statement in walk(function, "expression_statement"):
         call = bare(statement.named_children[0]) if statement.named_children else statement
         name = text(field(call, "function")).removeprefix("std::") if call.type == "call_expression" else ""
-        if name in ("fill", "fill_n") and (loop := _filled(statement, call, name)):
-            return [over(statement, loop)]
         if name not in ("memcpy", "memset"):
             continue
         given = field(call, "arguments").named_children
@@ -163,20 +162,6 @@ def _copied(function: Node) -> list[Edit] | None:
             loop = f"for (long {at} = 0; {at} < ({size}) / sizeof({kind}); ++{at}) {into}[{at}] = {taken};"
             return [over(statement, loop)]
     return None
-
-
-def _filled(statement: Node, call: Node, name: str) -> str:
-    """`std::fill(to, to + n, value)` and `std::fill_n(to, n, value)` as a loop; empty: it is between other places."""
-    to, end, value = field(call, "arguments").named_children
-    count = end
-    if name == "fill":
-        if bare(end).type != "binary_expression" or text(field(bare(end), "left")) != text(to):
-            return ""
-        count = field(bare(end), "right")
-        if text(field(bare(end), "operator")) != "+":
-            return ""
-    at = f"at_{statement.start_byte}"
-    return f"for (long {at} = 0; {at} < ({text(count)}); ++{at}) ({text(to)})[{at}] = {text(value)};"
 
 
 def _unbroken(function: Node) -> list[Edit] | None:

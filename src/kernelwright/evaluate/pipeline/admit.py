@@ -216,10 +216,18 @@ def _refuse_unfit(loaded: TaskLoaded, source: TaskSource) -> None:
 
 
 def _refuse_independent(session: Session) -> None:
-    """Every input must matter: with other values for it alone, the result changes beyond what is allowed."""
+    """Every input must matter: with other values for it alone, the result changes beyond what is allowed.
+
+    Memory that a serial function both reads and writes need not: it may be scratch, such as the second of two fields that take
+    turns.
+    """
     # The mean of a billion elements hardly moves between two draws, so that every value there is counts: other draws
     # and, where the domain admits them, other input distributions.
+    serial = session.task.source.spec
+    written = {n for n, one in enumerate(serial.inputs) if one.inout} if serial else set()
     for index, spec in enumerate(session.inputs):
+        if index in written:
+            continue
         pairs = [p for p in exchanges(session, index) if _other_values(session, index, *p)] if spec.numel else []
         if not pairs or not all(_same_with(session, index, *pair) for pair in pairs):
             continue

@@ -1,5 +1,6 @@
 """Admission through the real sandbox: what can be judged, and what is refused for which reason."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from kernelwright.records.numerics import Numerics
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import DeclaredDomain, Target, TaskSource
 from kernelwright.records.tensor import Domain
+from kernelwright.tasks.table import read_task
 
 CPU = Target(kind="cpu", arch="native", present=True)
 ORDINARY = "[torch.randn(8, 16), torch.randn(8, 16)]"
@@ -105,6 +107,20 @@ def test_an_input_that_matters_to_small_values_alone_is_none_to_remove(opened):
 def test_what_a_trivial_answer_meets_is_refused(opened, expression, inputs, reason):
     with pytest.raises(TaskError, match=reason):
         opened(expression, inputs)
+
+
+def test_what_a_serial_function_writes_need_not_be_read(backend, tmp_path):
+    """The second of two fields that take turns is scratch, whatever it holds at first."""
+    file = tmp_path / "turns.c"
+    file.write_text(
+        "/* kernelwright\n[sizes]\nn = 64\n[arguments]\na = { shape = ['n'], inout = true }\n"
+        "b = { shape = ['n'], inout = true }\n*/\n"
+        "void turns(float *a, float *b, int n) {\n"
+        "  for (int i = 0; i < n; i++) b[i] = 2 * a[n - 1 - i];\n"
+        "  for (int i = 0; i < n; i++) a[i] = b[i] + 1;\n}\n"
+    )
+    with closing(admit.open_session(backend, read_task(file), CPU, Policy(seeds=2), close_oldest=print)) as session:
+        assert session.cases
 
 
 @pytest.mark.parametrize(
