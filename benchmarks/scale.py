@@ -12,10 +12,13 @@ import sys
 import tempfile
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from campaign import Campaign, Row, command
 
+from kernelwright.engine.listing import keep_summary
+from kernelwright.engine.summary import summarize
 from kernelwright.records.attempt import Attempt, ProposalRequest
 from kernelwright.records.chat import ChatMessage, ChatReply, ChatRequest, Usage
 from kernelwright.records.evaluation import OUTCOMES, Evaluation, Measured
@@ -28,6 +31,8 @@ SOURCE = "".join(f"    total += x[{n}] * y[{n}];  // the {n}th term of the sum\n
 """About as long as a kernel of a search."""
 BLOCKS, GOOD = 40, 0.7
 """Blocks of a search's measurement; the share of attempts that are measured."""
+UNKEPT = ", nothing kept"
+"""The first time after an update, or of a folder that was copied: no summary is of use."""
 
 
 def write_run(folder: Path, attempts: int, dialogues: bool) -> Path:
@@ -46,6 +51,7 @@ def write_run(folder: Path, attempts: int, dialogues: bool) -> Path:
             store.append(attempt)
             store.tell(number, drawn.random())
         store.finish(Outcome(best=best, final=_final(attempt, best), stopped=f"proposals spent: {attempts}"))
+        store.afterwards(partial(keep_summary, summarize(store)))  # as a run's session does
     return folder
 
 
@@ -87,10 +93,15 @@ def _dialogue(number: int) -> list[Message]:
     ]
 
 
-def cost_of(arguments: list[str]) -> Row:
+def cost_of(arguments: list[str], how: str = "") -> Row:
     """Seconds and the largest resident MB of one command."""
-    begun = time.perf_counter()
-    with subprocess.Popen([sys.executable, "-m", "kernelwright", *arguments], stdout=subprocess.DEVNULL) as process:
+    command, begun = [sys.executable, "-m", "kernelwright", *arguments], time.perf_counter()
+    with (
+        tempfile.TemporaryDirectory() as empty,
+        subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, env=os.environ | ({"XDG_CACHE_HOME": empty} if how == UNKEPT else {})
+        ) as process,
+    ):
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     seconds = {"seconds": round(time.perf_counter() - begun, 2), "cpu_s": round(used.ru_utime + used.ru_stime, 2)}
@@ -107,16 +118,17 @@ async def measure(campaign: Campaign, attempts: int, runs: int, place: Path) -> 
     for count, dialogues in ((100, False), (attempts, False), (attempts, True)):
         run = write_run(place / f"{count}-{dialogues}" / "run", count, dialogues)
         size = round(sum(file.stat().st_size for file in run.iterdir()) / 1e6, 1)
-        for verb in ("report", "runs", "resume"):
-            row = {"of": f"{count} attempts{', with dialogues' * dialogues}", "command": verb, "journal_mb": size}
+        for verb, how in (("report", ""), ("runs", ""), ("runs", UNKEPT), ("resume", "")):
+            of = f"{count} attempts{', with dialogues' * dialogues}"
             where = ["--run-dir", str(run.parent)] if verb == "runs" else [str(run)]
-            campaign.put({**row, **cost_of([verb, *where]), "page_mb": _page_mb(run)})
+            row = {"of": of, "command": verb + how, "journal_mb": size}
+            campaign.put({**row, **cost_of([verb, *where], how), "page_mb": _page_mb(run)})
     many = place / "many"
     for number in range(runs):
         write_run(many / f"run-{number:05}", 4, dialogues=False)
-    for again, verb in ((False, "runs"), (True, "runs"), (False, "report")):
+    for verb, how in (("runs", ""), ("runs", ", again"), ("runs", UNKEPT), ("report", "")):
         where = ["--run-dir", str(many)] if verb == "runs" else [str(many)]
-        campaign.put({"of": f"{runs} runs", "command": f"{verb}{', again' * again}", **cost_of([verb, *where])})
+        campaign.put({"of": f"{runs} runs", "command": verb + how, **cost_of([verb, *where], how)})
 
 
 def table(rows: list[Row]) -> str:

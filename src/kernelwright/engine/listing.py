@@ -1,4 +1,4 @@
-"""The list of the runs in a folder: what is summed up once is not read again until its journal changes.
+"""The list of the runs in a folder: what is summed up once, as it ends, is not read again until its journal changes.
 
 It imports little: a list of thousands of runs takes hardly longer than Python's own start.
 """
@@ -24,16 +24,27 @@ def list_runs(runs: Path) -> list[RunSummary | UnreadableRun]:
     """Every run below a folder, the oldest first; one that is corrupt hides no other."""
     kept = Summaries(summaries_file(), judge_digest(MAKERS))
     known = kept.read(runs)
-    found, new = list[RunSummary | UnreadableRun](), dict[Path, tuple[str, str]]()
+    found, new = list[RunSummary | UnreadableRun](), list[tuple[Path, RunSummary]]()
     for folder in (file.parent for file in sorted(runs.glob(f"*/{FILE}"))):
         stamp, body = kept.stamp(folder), known.get(str(folder.absolute()), ("", ""))
         summary = (_known(folder, body[1]) if body[0] == stamp else None) or _summed(folder)
-        if body[0] != stamp and isinstance(summary, RunSummary) and summary.complete and not summary.unproved:
-            new[folder] = kept.stamp(folder), summary.model_dump_json()
+        if body[0] != stamp and isinstance(summary, RunSummary):
+            new.append((folder, summary))
         found.append(summary)
-    if new:
-        kept.keep(new)
+    _keep(kept, new)
     return found
+
+
+def keep_summary(found: RunSummary) -> None:
+    """Keep the summary of a run whose journal was closed just now: a list need not read it at all."""
+    _keep(Summaries(summaries_file(), judge_digest(MAKERS)), [(Path(found.folder), found)])
+
+
+def _keep(kept: Summaries, found: list[tuple[Path, RunSummary]]) -> None:
+    """Of those that are finished and proved."""
+    done = [(folder, each) for folder, each in found if each.complete and not each.unproved]
+    if done:
+        kept.keep({folder: (kept.stamp(folder), each.model_dump_json()) for folder, each in done})
 
 
 def list_turns() -> list[str]:

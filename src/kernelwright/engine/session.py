@@ -6,11 +6,13 @@ It puts the parts together and writes the files of the run's folder.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from kernelwright.engine.config import RunConfig, complete_config
 from kernelwright.engine.events import Phase, Started, Warned
 from kernelwright.engine.gateway.models import forecast, open_router
+from kernelwright.engine.listing import keep_summary
 from kernelwright.engine.opening import (
     measured_yardstick,
     must_fit,
@@ -157,7 +159,9 @@ def wind_up(store: RunStore, ending: Ending, suppliers: Suppliers) -> OptimizeRe
     receipt = _write_receipt(store, winner(store, ending.outcome), suppliers)
     page = write_report(store, suppliers)
     said = shown(store, suppliers)
-    return OptimizeResult(summarize(store), said, page, kernel, source, receipt, ending.error, ending.interrupted)
+    found = summarize(store)
+    store.afterwards(partial(keep_summary, found))
+    return OptimizeResult(found, said, page, kernel, source, receipt, ending.error, ending.interrupted)
 
 
 def _write_receipt(store: RunStore, claim: Claim | None, suppliers: Suppliers) -> Path | None:

@@ -9,7 +9,7 @@ one.
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -50,6 +50,7 @@ class RunStore:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._history: StoredAttempts | None = None
+        self._afterwards: Callable[[], None] | None = None
         try:
             self.card = self._parse(RunCard, self._bodies("card")[0])
         except StoreError:
@@ -205,12 +206,20 @@ class RunStore:
         """Add how the run ended. A run that was interrupted, resumed and finished has two."""
         self._database.add("outcomes", self._database.count("outcomes"), outcome.model_dump_json())
 
+    def afterwards(self, call: Callable[[], None]) -> None:
+        """Call it once the file is closed, and so is what it stays."""
+        self._afterwards = call
+
     def close(self) -> None:
         """Close the file; a writer's lock ends with it."""
         self._database.close()
+        if self._afterwards is not None:
+            self._afterwards()
+            self._afterwards = None
 
     def discard(self) -> None:
         """Close the file and remove the folder: of a run that came to nothing."""
+        self._afterwards = None
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from kernelwright.engine import listing
 from kernelwright.engine.events import Warned
+from kernelwright.engine.listing import list_runs
 from kernelwright.engine.run import Ending
 from kernelwright.engine.session import wind_up
 from kernelwright.engine.stored_runs import learn, report
@@ -54,6 +56,17 @@ def test_a_kernel_that_can_be_no_drop_in_ends_the_run_with_its_source(run, suppl
     assert ended.source.read_text() == ended.summary.best.kernel
     assert [e.text for e in heard if isinstance(e, Warned) and "no drop-in is written: a cuda kernel" in e.text]
     assert ended.report.exists()
+
+
+def test_a_run_that_ended_is_listed_without_being_read(run, suppliers, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    summary = wind_up(run.store, Ending(run.outcome), suppliers).summary
+    assert list_runs(run.folder.parent)[0].complete
+    run.store.close()
+    read = []
+    monkeypatch.setattr(listing, "_summed", read.append)
+    assert list_runs(run.folder.parent) == [summary]
+    assert read == []
 
 
 def test_the_report_is_told_that_a_module_without_guards_has_none(run, suppliers):
