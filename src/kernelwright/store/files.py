@@ -13,10 +13,10 @@ import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import BinaryIO, Generic, TypeVar
 
 from pydantic import ValidationError
 
@@ -101,18 +101,21 @@ def _replace(file: Path, text: str) -> None:
 
 R = TypeVar("R", bound=Record)
 
+BLOCK = 1 << 16
+"""Bytes that are read at once from the end of a file."""
+
 
 class Lines(Generic[R]):
     """An open file of records of one kind."""
 
     def __init__(self, kind: type[R], file: Path, descriptor: int) -> None:
         self._kind, self._file, self._descriptor = kind, file, descriptor
-        self._text = file.read_bytes()
-        self._torn = bool(self._text) and not self._text.endswith(b"\n")
+        size = os.fstat(descriptor).st_size
+        self._torn = bool(size) and os.pread(descriptor, 1, size - 1) != b"\n"
 
     def read(self) -> list[R]:
-        """What was there when the file was opened; lines of other versions and torn ones are left out."""
-        return _records(self._kind, self._text)
+        """What the file holds; lines of other versions and torn ones are left out."""
+        return read_lines(self._kind, self._file)
 
     def append(self, record: R) -> None:
         """Add one record, for good.
@@ -159,14 +162,31 @@ def open_lines(kind: type[R], file: Path) -> Iterator[Lines[R]]:
 
 def read_lines(kind: type[R], file: Path) -> list[R]:
     """What a file of lines holds, also while another process writes to it; empty where there is none."""
-    return _records(kind, file.read_bytes()) if file.is_file() else []
+    if not file.is_file():
+        return []
+    with file.open("rb") as lines:
+        return list(_records(kind, lines))
 
 
-def _records(kind: type[R], text: bytes) -> list[R]:
-    found: list[R] = []
-    for line in text.split(b"\n"):
-        try:
-            found.append(kind.model_validate_json(line))
-        except ValidationError:
-            continue
-    return found
+def latest_lines(kind: type[R], file: Path) -> Iterator[R]:
+    """The same from the last line to the first, read as far as they are asked for, so that no file is too long."""
+    if file.is_file():
+        with file.open("rb") as stored:
+            yield from _records(kind, _backwards(stored))
+
+
+def _backwards(stored: BinaryIO) -> Iterator[bytes]:
+    place, begun = stored.seek(0, os.SEEK_END), b""
+    while place:
+        size = min(BLOCK, place)
+        place -= size
+        stored.seek(place)
+        begun, *whole = (stored.read(size) + begun).split(b"\n")
+        yield from reversed(whole)
+    yield begun
+
+
+def _records(kind: type[R], lines: Iterable[bytes]) -> Iterator[R]:
+    for line in lines:
+        with contextlib.suppress(ValidationError):
+            yield kind.model_validate_json(line)

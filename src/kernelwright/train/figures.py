@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import comb
+from operator import attrgetter
 from statistics import fmean, geometric_mean
 from typing import Any, NamedTuple
 
@@ -132,6 +133,32 @@ def columns(made: Iterable[Progress], names: Iterable[str]) -> dict[str, JsonVal
     """Figures of a training run's steps by name."""
     steps = list(made)
     return {name: [one.figures.get(name) for one in steps] for name in names}
+
+
+MOST_POINTS = 1000
+"""Twice as many steps, or means of steps, are kept of a run; then two become one."""
+
+
+def thinned(made: Iterable[Progress]) -> list[Progress]:
+    """The steps, or so many means of as many neighbours, in the order in which they come; memory is bounded."""
+    found, group, width = list[Progress](), list[Progress](), 1
+    for one in made:
+        group.append(one)
+        if len(group) == width:
+            found.append(_mean(group))
+            group = []
+        if len(found) == 2 * MOST_POINTS:
+            found, width = [_mean(pair) for pair in zip(found[::2], found[1::2], strict=True)], 2 * width
+    return found + ([_mean(group)] if group else [])
+
+
+def _mean(group: Sequence[Progress]) -> Progress:
+    """Neighbours as one: the latest step, and each figure's mean over those that have it."""
+    if len(group) == 1:
+        return group[0]
+    names = dict.fromkeys(name for one in group for name in one.figures)
+    means = {name: fmean(one.figures[name] for one in group if name in one.figures) for name in names}
+    return max(group, key=attrgetter("step")).model_copy(update={"figures": means})
 
 
 def waited(made: Iterable[Progress]) -> float | None:

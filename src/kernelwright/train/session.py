@@ -4,10 +4,12 @@ The engine is imported here, when a recipe runs, and nowhere else.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,11 +30,12 @@ from kernelwright.records.task import Target
 from kernelwright.report.charts import svg
 from kernelwright.report.charts.svg import HALF, Scale
 from kernelwright.report.html import page
-from kernelwright.store.files import Lines, open_lines, read_lines, write_whole
+from kernelwright.store.files import Lines, latest_lines, open_lines, write_whole
 from kernelwright.train.admission import Admitting, assignments_of
 from kernelwright.train.data.prompts import Row, judge_rows, rows
 from kernelwright.train.data.sample import Sample, read_samples
 from kernelwright.train.environment import Assignment, Environment, Settings
+from kernelwright.train.figures import thinned
 from kernelwright.train.judges import TRAINING, Judges, Loop
 from kernelwright.train.recipe import (
     MODEL,
@@ -64,7 +67,8 @@ class Trained:
     model: Path
     """What `--model hf:` takes."""
     report: Path
-    progress: tuple[Progress, ...]
+    last: Progress | None
+    """Its latest step."""
 
 
 def train(recipe: Recipe, folder: Path, suppliers: Suppliers, heard: Heard) -> Trained:
@@ -98,7 +102,7 @@ def train(recipe: Recipe, folder: Path, suppliers: Suppliers, heard: Heard) -> T
         else:
             engine.train_sft(recipe, _rows(recipe, samples), folder, keep, heard)
     report = write_report(folder) if first else folder / REPORT
-    return Trained(folder, folder / MODEL, report, steps(folder))
+    return Trained(folder, folder / MODEL, report, next(latest_steps(folder), None))
 
 
 def is_first() -> bool:
@@ -185,16 +189,25 @@ def open_environment(data: Path, settings: Settings, workers: int = 1) -> Enviro
 
 
 def steps(folder: Path) -> tuple[Progress, ...]:
-    """Every step of a run in order; of a step that was made twice, the later."""
-    merged = {one.step: one for one in read_lines(Progress, folder / PROGRESS) if one.figures.keys() & WHOLE}
-    return tuple(merged[number] for number in sorted(merged))
+    """Every step of a run in order."""
+    return tuple(latest_steps(folder))[::-1]
+
+
+def latest_steps(folder: Path) -> Iterator[Progress]:
+    """The same from the last to the first. What a run made before it went on from an earlier step is left out."""
+    made = inf
+    for one in latest_lines(Progress, folder / PROGRESS):
+        if one.step < made and one.figures.keys() & WHOLE:
+            made = one.step
+            yield one
 
 
 def write_report(folder: Path) -> Path:
-    """The run's page, also while it is running."""
-    rollouts = read_lines(Rollout, folder / ROLLOUTS)
+    """The run's page, also while it is running; of a long one its points are means of so many steps."""
+    rollouts = list(islice(latest_lines(Rollout, folder / ROLLOUTS), MOST_ROLLOUTS))[::-1]
     recipe = (folder / "recipe.json").read_text(encoding="utf-8")
-    return write_whole(folder / REPORT, render(folder.name, recipe, steps(folder), rollouts), follow=False)
+    progress, last = thinned(latest_steps(folder))[::-1], next(latest_steps(folder), None)
+    return write_whole(folder / REPORT, render(folder.name, recipe, progress, rollouts, last), follow=False)
 
 
 def _keeper(folder: Path, stack: ExitStack) -> "_Keeper":
@@ -261,15 +274,17 @@ class Curve(NamedTuple):
     chart: Markup
 
 
-def render(name: str, recipe: str, progress: Sequence[Progress], rollouts: Sequence[Rollout]) -> str:
-    """The whole page; also of a run that goes on."""
+def render(
+    name: str, recipe: str, progress: Sequence[Progress], rollouts: Sequence[Rollout], last: Progress | None = None
+) -> str:
+    """The whole page; also of a run that goes on. `last` is the latest step, where `progress` is thinned out."""
     shown = sorted(rollouts[-MOST_ROLLOUTS:], key=lambda one: (-one.step, one.task))
     return page(
         "training.html.j2",
         RULES,
         name=name,
         recipe=recipe,
-        last=progress[-1] if progress else None,
+        last=last or (progress[-1] if progress else None),
         curves=[_curve(figure, progress) for figure in CURVES if any(figure in one.figures for one in progress)],
         rollouts=[one.model_copy(update={"reply": one.reply[:TEXT_LIMIT]}) for one in shown],
     )

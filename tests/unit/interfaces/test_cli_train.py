@@ -42,7 +42,7 @@ def test_a_recipe_comes_from_flags_over_its_file(kernelwright, monkeypatch, tmp_
         asked.append(recipe)
         step = Progress(step=1, of=2, seconds=3.0, figures={"reward": 0.5})
         heard(step)
-        return Trained(folder, folder / "model", folder / "report.html", (step,))
+        return Trained(folder, folder / "model", folder / "report.html", step)
 
     monkeypatch.setattr(api, "train", train)
     file = tmp_path / "recipe.toml"

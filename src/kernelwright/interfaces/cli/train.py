@@ -160,7 +160,7 @@ def _train(context: typer.Context, folder: Path, recipe: "api.Recipe", json: boo
     with ERRORS.status("loading the model") as status:
         found = api.train(recipe, folder, suppliers_of(context), lambda step: status.update(_line(step)))
     if json:
-        last = found.progress[-1].model_dump(mode="json") if found.progress else None
+        last = found.last.model_dump(mode="json") if found.last else None
         OUTPUT.print_json(data={"model": str(found.model), "report": str(found.report), "last": last})
         return
     OUTPUT.print(f"model: {escape(str(found.model))}   (--model hf:{escape(str(found.model))})")
