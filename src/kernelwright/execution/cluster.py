@@ -87,7 +87,8 @@ class Cluster:
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             where = f"the Ray cluster at {there!r} could not be joined" if there else "Ray could not be started here"
             raise MachineError(
-                f"{where} ({error}): every node needs the same versions of Python and ray, and the same token"
+                f"{where} ({error}): every node needs the same versions of Python and ray, and the same token, "
+                "with RAY_AUTH_MODE=token"
             ) from None
         self._ours = True
         return ray
