@@ -101,7 +101,7 @@ def _workload(task: Task) -> str:
     ]
     lines += [f"param  {_tensor(p)}" for p in load.parameters]
     for position, output in enumerate(load.outputs):
-        lines.append(f"output {_tensor(output)}; {_comparator(task.comparator(position))}")
+        lines.append(f"output {_tensor(output)}; {_comparator(task.comparator(position), output.dtype)}")
     lines.append(f"compulsory traffic: {load.compulsory_bytes} bytes; arithmetic: {task.graph.flops} operations")
     if task.source.workloads is not None:
         lines += ["", OF_SEVERAL, task.source.workloads.words]
@@ -114,8 +114,13 @@ def _tensor(spec: TensorSpec) -> str:
     return f"{spec.name}: {spec.dtype}[{', '.join(map(str, spec.shape))}]{domain}{bound}"
 
 
-def _comparator(comparator: Comparator) -> str:
+BEGINS = " (which begins as the input of that name)"
+
+
+def _comparator(comparator: Comparator, dtype: str) -> str:
     match comparator:
+        case Calibrated() if "float" not in dtype and "complex" not in dtype:
+            return "equal, but for what rounding decides in the reference itself"
         case Calibrated(k=k):
             return f"error against fp64 at most {k:g} times the reference's own"
         case Exact():
@@ -193,6 +198,8 @@ class SerialWords(Record):
     tag: str
     given: tuple[str, ...] = ()
     """What is passed by value."""
+    results: str
+    """Its pointers that are outputs, in their order."""
     at_hand: bool = False
     """It is the candidate too: nobody has written a kernel yet."""
 
@@ -258,7 +265,8 @@ def serial_words(brief: Brief) -> SerialWords | None:
     plain = [a for a in spec.arguments if not a.pointer]
     given = tuple(f"{a.name} = {a.value if isinstance(a.value, float) else worth(a.value, spec.sizes)}" for a in plain)
     at_hand = brief.proposal_request.intent == "apply-technique" and not brief.parents
-    return SerialWords(code=source.serial, tag=spec.dialect, given=given, at_hand=at_hand)
+    results = ", ".join(f"`{a.name}`{BEGINS if a.inout else ''}" for a in spec.outputs)
+    return SerialWords(code=source.serial, tag=spec.dialect, given=given, results=results, at_hand=at_hand)
 
 
 def _here(brief: Brief) -> Environment | None:

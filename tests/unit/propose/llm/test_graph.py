@@ -116,6 +116,21 @@ def test_a_first_step_shows_the_c_function_as_the_candidate_once_and_never_as_py
     assert "kernel code" in shown
 
 
+def test_the_outputs_of_serial_code_have_its_names_and_whole_numbers_are_to_be_equal(tmp_path):
+    made = serial_brief(tmp_path, Answers(""))
+    both = 'out = { shape = ["n"], inout = true }'
+    code = C_CODE.replace('out = { shape = ["n"] }', both)
+    assert both in code
+    (tmp_path / "scaled.c").write_text(code)
+    task = made.task.model_copy(update={"source": read_task(tmp_path / "scaled.c")})
+    whole = tuple(spec.model_copy(update={"dtype": "int32"}) for spec in task.workload.outputs)
+    task = task.model_copy(update={"workload": task.workload.model_copy(update={"outputs": whole})})
+    shown = Prompts().render("coder-apply-technique", values(Facts(replace(made, task=task), "cpp"), CODE)).user
+    assert "`output0` and so on are `out` (which begins as the input of that name)" in shown
+    assert "; equal, but for what rounding decides in the reference itself" in shown
+    assert "times the reference's own" not in shown
+
+
 def test_a_technique_that_nobody_worked_out_here_comes_with_its_card(tmp_path):
     bare = WorkedStep(technique="thread-per-element", think="", language="cuda", before="", after="")
     facts = Facts(with_step(serial_brief(tmp_path, Answers(""), bare), bare), "cuda")
