@@ -12,6 +12,7 @@ from kernelwright.propose.llm.sections import Facts, held_against, values
 from kernelwright.propose.llm.writer import CODE
 from kernelwright.propose.proposer import RunFacts
 from kernelwright.records.attempt import Setting
+from kernelwright.records.comparator import Calibrated, Exact
 from kernelwright.records.measure import CaseError, Load, Yardstick
 from kernelwright.records.numerics import Numerics
 from kernelwright.records.run import Device, Environment
@@ -88,6 +89,16 @@ def test_a_first_prompt_has_the_yardstick_s_figures_and_nothing_that_was_not_mea
 def test_results_that_must_be_exact_have_no_tolerance():
     exact = CASE.model_copy(update={"allowed": 1e-30})
     assert held_against(Yardstick(strictest=exact)) == []
+
+
+def test_the_workload_says_how_each_result_is_compared(brief, attempt):
+    def said(*comparators):
+        made = brief(attempt(3))
+        task = made.task.model_copy(update={"comparators": comparators})
+        return Prompts().render("coder-improve", values(Facts(replace(made, task=task), "cpp"), CODE)).user
+
+    assert "error against fp64 at most 7 times the reference's own" in said(Calibrated(k=7))
+    assert "; the very bits of the reference" in said(Exact())
 
 
 def test_swept_tunables_have_their_times(told):
