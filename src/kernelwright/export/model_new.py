@@ -49,7 +49,7 @@ ADDED = "# ---- The kernel as it was judged ends here. What follows guards it. -
 TRITON_UNLIKE = '''\
 def _unlike(tensors):
     """Why the kernels are not for such tensors; empty where they are."""
-    if _JUDGED.get(_shapes(tensors)) is not None:
+    if _row(tensors) is not None:
         return "" if _fits(*tensors) else NO_TENSORS
     here = INTERPRETED or tensors[0].device.type == "cuda"
     alike = all([t.device == tensors[0].device and t.dtype == dtype for t, dtype in zip(tensors, TAKES)])
@@ -58,7 +58,7 @@ def _unlike(tensors):
 
 def _ways(tensors):
     """What makes each way to run the kernels on fitting tensors, and on others of their shapes; the usual one first."""
-    sizes, judged = _sizes(tensors), _shapes(tensors) in _JUDGED
+    sizes, judged = _sizes(tensors), _row(tensors) is not None
     usual = (lambda tensors: _run(*tensors)) if judged or not {general} else (lambda tensors: {run})
     found = {"table" if judged else "rule": lambda: usual}
     for number, one in enumerate(globals().get("_RUN", ())):

@@ -39,7 +39,7 @@ def declared(task: Task, candidate: Candidate) -> OtherSizes | None:
     if not axes or first is None or len(leading) != len(specs):
         return None
     rows = "*".join(f"({size})" for size in _expressions(task, axes)[0][first][: leading[first]])
-    return OtherSizes(axes=axes, source=f"#define {said[1]} ({rows})\n{candidate.source}")
+    return OtherSizes(axes=axes, source=f"#define {said[1]} ({variable(rows)})\n{candidate.source}")
 
 
 def shapes_at(task: Task, axes: Sequence[FreeAxis]) -> list[str]:
@@ -115,6 +115,11 @@ def _tuple(parts: Iterable[str]) -> str:
     return f"({found[0]},)" if len(found) == 1 else f"({', '.join(found)})"
 
 
+def variable(expression: str) -> str:
+    """An expression over axes as C++ has it, where a kernel may have variables of the axes' names."""
+    return re.sub(r"[A-Za-z_]\w*", r"axis_\g<0>", expression)
+
+
 def in_cpp(other: OtherSizes, entry: str) -> str:
     """The C++ text with the function that takes the sizes, which stand at the entry's beginning: threads do not share them."""
     names = [axis.name for axis in other.axes]
@@ -124,7 +129,7 @@ extern "C" void set_sizes(const long long* sizes) {{
   for (int n = 0; n < {len(names)}; ++n) free_sizes[n] = sizes[n];
 }}
 """
-    taken = "".join(f"  const long long {name} = free_sizes[{n}];\n" for n, name in enumerate(names))
+    taken = "".join(f"  const long long {variable(name)} = free_sizes[{n}];\n" for n, name in enumerate(names))
     body = re.sub(rf'(extern "C" void {entry}\([^)]*\)\s*\{{\n)', lambda m: m[1] + taken, other.source, count=1)
     return head + apart(body)
 

@@ -90,6 +90,18 @@ def test_other_sizes_are_served_by_rule_and_those_left_to_pytorch_by_it(tmp_path
     assert stats["reference"] == {"sizes at which Model is as fast as the kernel, or faster": 1}
 
 
+def test_axes_may_be_called_as_variables_of_the_kernel_are(tmp_path):
+    _, file = written("named_as_in_kernels", tmp_path)
+    made = loaded(file)
+    new = made.ModelNew()
+    new.check_new_sizes(False)
+    columns = made.AXES[1][2]
+    with torch.no_grad():
+        x, y = torch.randn(7, columns), torch.randn(columns)
+        torch.testing.assert_close(new(x, y), made.Model.forward(new, x, y), atol=1e-5, rtol=1e-4)
+    assert new.stats()["rule"] == 1
+
+
 def test_what_was_measured_here_serves_the_nearest_sizes_and_is_of_this_machine_alone(tmp_path):
     _, file = written("columns", tmp_path)
     found = retune(file, 30.0, {"b": [4, 40], "h": [64], "w": [100]})

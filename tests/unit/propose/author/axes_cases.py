@@ -48,6 +48,11 @@ CASES = {
         'WORKLOADS = [{"n": 64, "m": 8}, {"n": 640, "m": 80}, {"n": 6, "m": 800}]\n', "x.relu() + y", "n, m",
         "torch.randn(n, m), torch.randn(m)", arguments="x, y",
     ).partition("def get_init_inputs")[0],
+    "named_as_in_kernels": several(
+        'WORKLOADS = [{"rows": 512, "cols": 256}, {"rows": 64, "cols": 512}, {"rows": 33, "cols": 77}]\n',
+        "torch.tanh(x + y) + x.amax(-1, keepdim=True)", "rows, cols", "torch.randn(rows, cols), torch.randn(cols)",
+        arguments="x, y",
+    ),
     "broadcast": several(
         IMAGES, "torch.sigmoid(x + y[None, :, None]) * x.mean((1, 2), keepdim=True)", "b, h, w",
         "torch.randn(b, h, w), torch.randn(h)", arguments="x, y",

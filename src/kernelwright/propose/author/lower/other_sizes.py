@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 
 from kernelwright.errors import ProposeError
+from kernelwright.export.other_sizes import variable
 from kernelwright.propose.author.lower.texts import Text, compared
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.free_sizes import FreeAxis, OtherSizes
@@ -60,7 +61,7 @@ class _Texts:
         if text is None:
             return None
         in_python = "import triton" in text.skeleton[0]
-        marked = text.over(lambda number: f"({MARK}{number if in_python else number.replace('//', '/')})")
+        marked = text.over(lambda number: f"({MARK}{number if in_python else variable(number).replace('//', '/')})")
         if not in_python and _FIXED.search(marked):
             return None  # a constant of C++
         self._text = text
