@@ -122,7 +122,7 @@ class Arena:
         text = re.sub(r"^SIZE = .*$", f"SIZE = {SIZES[name]}", source.source, flags=re.MULTILINE)
         source = source.model_copy(update={"source": text})
         self.task = self._runner.run(self.evaluator.admit(source, resolve_target("cpu")))
-        [writer] = writers([self.task], {})
+        [writer] = writers([self.task], {}, {})
         kernel = read_kernel(writer.kernel(()), "cpp")
         assert isinstance(kernel, Kernel)
         self.author = kernel.candidate

@@ -106,6 +106,24 @@ def test_what_is_read_and_written_is_returned_and_its_input_stays(function):
     assert torch.equal(x, torch.zeros(100))
 
 
+@pytest.mark.parametrize("other", [-0.01, 1.0, 3.0, -40.0, 1e4, float("nan")])
+def test_numbers_that_lead_it_out_of_its_memory_are_refused_and_harm_nobody(function, other):
+    head = HEAD.replace('x = { shape = ["n"] }', 'x = { shape = ["n"], values = "uniform" }')
+    bins = function("for (long i = 0; i < n; ++i) out[(int)(x[i] * n + (x[i] < 0 ? -1 : 0))] += 1;", head)
+    x = torch.full((100,), 0.5, dtype=torch.float64)
+    assert bins(x)[50] == 100
+    x[3] = other
+    with pytest.raises(RuntimeError, match="on such inputs the serial function is at fault"):
+        bins(x)
+
+
+def test_numbers_that_lead_nowhere_are_not_looked_at(function):
+    held = function(
+        "for (long i = 0; i < n; ++i) { int b = (int)(x[i] * n); out[b < 0 ? 0 : b >= n ? n - 1 : b] += 1; }"
+    )
+    assert held(torch.full((100,), 1e6, dtype=torch.float64))[99] == 100
+
+
 @pytest.mark.parametrize(
     ("body", "words"),
     [

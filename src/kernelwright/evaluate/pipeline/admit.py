@@ -150,7 +150,7 @@ def _describe(reference: ComputeProcess, source: TaskSource, target: Target, com
     )
     job.note("tracing the reference with torch.export")
     graph, free = _traced(reference, source)
-    workload = workload.model_copy(update={"inputs": _widened(reference, inputs, declared)})
+    workload = workload.model_copy(update={"inputs": _widened(reference, inputs, {*declared, *_stated(source)})})
     random = tuple(i for i, differs in enumerate(loaded.random) if differs)
     rules = comparators(source, workload, graph, random)
     flags = Numerics(mode=command.numerics, flags=loaded.flags)
@@ -176,6 +176,12 @@ def _traced(reference: ComputeProcess, source: TaskSource) -> tuple[OpGraph, Fre
     if told.fault:
         return with_reason(told.graph, untraced_words(source, told.fault, told.log)), None
     return told.graph, told.free
+
+
+def _stated(source: TaskSource) -> set[int]:
+    """Inputs of a serial function whose values its specification says to be of one sign."""
+    inputs = source.spec.inputs if source.spec else ()
+    return {n for n, one in enumerate(inputs) if one.values in ("uniform", "positive")}
 
 
 def _widened(

@@ -12,10 +12,12 @@ On a GPU the arguments are copied from the device and the results back to it: th
 
 import base64
 import ctypes
+import faulthandler
 import io
 import mmap
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
@@ -41,7 +43,12 @@ SANITIZED = (
     "-D_GLIBCXX_ASSERTIONS",
 )
 LIMIT_S = 100
+ASTRAY, MARK = 3, 0xA5
+"""The exit code of a call that wrote before an array, and what is there before it."""
 _PAGE = mmap.PAGESIZE
+GUARDS = (1 << 28, 1 << 24, _PAGE)
+"""Bytes that lie on either side of an array, as many as there are addresses for."""
+NO_ROOM = ctypes.c_void_p(-1).value
 _LIBRARY = torch.library.Library("serial", "DEF")
 _DEFINED: dict[str, Callable[[list[torch.Tensor]], list[torch.Tensor]]] = {}
 """What the operator of a family calls: torch's registry takes each name once."""
@@ -59,6 +66,8 @@ class SerialFunction:
         self._code, self._spec = code.lstrip("\n"), SerialSpec.model_validate(spec)
         self._folder = Path(tempfile.mkdtemp())
         self._built: dict[bool, Any] = {}
+        self._led = False
+        """Whether other numbers lead it out of its memory."""
         self._driven = self._drive() if has_main(self._code) else None
         # Whoever builds it may mean tensors without memory, or on a GPU: a thread of its own has no such modes.
         with ThreadPoolExecutor(1) as apart:
@@ -84,6 +93,9 @@ class SerialFunction:
         device = inputs[0].device
         given = [t.to("cpu").contiguous() for t in inputs]
         double = any(t.dtype == torch.float64 for t in given) and not self._declares_double
+        if self._led and (double or self._declares_double):
+            # Before eager is timed, fp64 has been asked: the look at all values would be part of its time.
+            self._vet(given)
         results = self._outputs(given, double)
         pointers = iter(self._pointers(given, results))
         self._function(double)(*(next(pointers) if a.pointer else self._value(a, double) for a in self._spec.arguments))
@@ -169,33 +181,59 @@ class SerialFunction:
         self._check_cases()
 
     def _sanitize(self) -> None:
-        """Run it once where every fault is fatal, in a process of its own.
+        """Run it where every fault is fatal; and once more on other numbers, to see whether these lead it astray."""
+        self._sanitized = self._compiled((*SANITIZED, *OWN), "sanitized", double=False)
+        given = self.inputs()
+        fault = self._fault(given)
+        if fault:
+            raise RuntimeError(f"the serial function is at fault under sanitizers: {fault}")
+        self._vetted = _spans(given)
+        self._led = any(t.is_floating_point() for t in given) and bool(self._fault([_strained(t) for t in given]))
 
-        That process only calls the function: after a fork, torch's threads are gone and whatever waits for them hangs.
+    def _vet(self, given: Sequence[torch.Tensor]) -> None:
+        """Refuse numbers that lead it out of its memory, such as a place in a table that follows from a float.
+
+        Values between those that it was seen to take are taken to be as harmless.
+
+        Raises:
+            RuntimeError: it reads or writes elsewhere, or does what C leaves undefined.
         """
-        function = self._compiled((*SANITIZED, *OWN), "sanitized", double=False)
-        log, arguments = self._folder / "sanitizer.log", self._guarded()
+        spans = _spans(given)
+        if all(known[0] <= new[0] and new[1] <= known[1] for known, new in zip(self._vetted, spans, strict=True)):
+            return
+        single = [t.to(getattr(torch, a.dtype)) for t, a in zip(given, self._spec.inputs, strict=True)]
+        fault = self._fault(single)
+        if fault:
+            raise RuntimeError(f"on such inputs the serial function is at fault: {fault}")
+        both = zip(self._vetted, spans, strict=True)
+        self._vetted = [(min(one[0], two[0]), max(one[1], two[1])) for one, two in both]
+
+    def _fault(self, given: Sequence[torch.Tensor]) -> str:
+        """What sanitizers and guards say of a call; empty: nothing.
+
+        It happens in a process of its own, which only calls the function: after a fork, torch's threads are gone and whatever
+        waits for them hangs.
+        """
+        log, arguments = self._folder / "sanitizer.log", self._guarded(given)
+        arrays = [a for a in arguments if isinstance(a, _Guarded)]
         child = os.fork()
         if child == 0:
+            faulthandler.disable()
             os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
-            function(*(a.value if isinstance(a, _Guarded) else a for a in arguments))
-            os._exit(0)
+            signal.alarm(LIMIT_S)
+            self._sanitized(*(a.value if isinstance(a, _Guarded) else a for a in arguments))
+            os._exit(0 if all(a.kept() for a in arrays) else ASTRAY)
         _, status = os.waitpid(child, 0)
-        for argument in arguments:
-            if isinstance(argument, _Guarded):
-                argument.free()
-        if status != 0:
-            said = log.read_text(errors="replace").strip()[:1500] if log.exists() else ""
-            fault = (
-                "it reads or writes outside of an argument's memory"
-                if os.WIFSIGNALED(status)
-                else "undefined behaviour"
-            )
-            raise RuntimeError(f"the serial function is at fault under sanitizers: {said or fault}")
+        for array in arrays:
+            array.free()
+        if status == 0:
+            return ""
+        said = log.read_text(errors="replace").strip()[:1500] if log.exists() else ""
+        outside = os.WIFSIGNALED(status) or os.waitstatus_to_exitcode(status) == ASTRAY
+        return said or ("it reads or writes outside of an argument's memory" if outside else "undefined behaviour")
 
-    def _guarded(self) -> list[Any]:
+    def _guarded(self, given: Sequence[torch.Tensor]) -> list[Any]:
         """Arguments, the arrays among them between guards."""
-        given = self.inputs()
         results = self._outputs(given, double=False)
         read, written = iter(given), iter(results)
         arguments: list[Any] = []
@@ -213,6 +251,7 @@ class SerialFunction:
             spec = self._spec.model_copy(update={"sizes": {**self._spec.sizes, **case.sizes}, "cases": ()})
             there = SerialFunction.__new__(SerialFunction)
             there._code, there._spec, there._folder, there._built = self._code, spec, self._folder, self._built
+            there._led = False
             made = there._run([_array(case.inputs[a.name]) for a in spec.inputs])
             for argument, tensor in zip(spec.outputs, made, strict=True):
                 wanted = _array(case.outputs[argument.name])
@@ -284,7 +323,10 @@ def _drawn(argument: SerialArgument, shape: tuple[int, ...], bound: int) -> torc
 
 
 class _Guarded:
-    """A copy of an array whose last byte lies before a page that nobody may touch; so does one before its first page."""
+    """A copy of an array whose last byte lies before memory that nobody may touch; and such memory lies before its first page.
+
+    So much of it that a place which follows from a wild number falls into it too, as far as the process has addresses.
+    """
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -295,17 +337,45 @@ class _Guarded:
         self._libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
         size = tensor.numel() * tensor.element_size()
         room = -(-max(size, 1) // _PAGE) * _PAGE
-        access, kind = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-        self._whole = room + 2 * _PAGE
-        self._base: int = self._libc.mmap(None, self._whole, access, kind, -1, 0)
-        for guard in (self._base, self._base + _PAGE + room):
-            self._libc.mprotect(guard, _PAGE, 0)
-        self.value = ctypes.c_void_p(self._base + _PAGE + room - size)
+        self._base, guard = self._mapped(room)
+        self._first, self._spare = self._base + guard, room - size
+        self._libc.mprotect(self._first, room, mmap.PROT_READ | mmap.PROT_WRITE)
+        ctypes.memset(self._first, MARK, self._spare)
+        self.value = ctypes.c_void_p(self._first + self._spare)
         ctypes.memmove(self.value, tensor.data_ptr(), size)
+
+    def _mapped(self, room: int) -> tuple[int, int]:
+        """Where so much room lies between two guards, and how long each of these is."""
+        for guard in GUARDS:
+            self._whole = room + 2 * guard
+            kind = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+            base = self._libc.mmap(None, self._whole, 0, kind, -1, 0)
+            if base is not None and base != NO_ROOM:
+                return int(base), guard
+        raise MemoryError(f"no room for {room} bytes between guards")
+
+    def kept(self) -> bool:
+        """Whether nobody wrote between the first guard and the array."""
+        before = np.frombuffer(ctypes.string_at(self._first, self._spare), np.uint8)
+        return bool((before == MARK).all())
 
     def free(self) -> None:
         """Give the memory back."""
         self._libc.munmap(self._base, self._whole)
+
+
+def _spans(given: Sequence[torch.Tensor]) -> list[tuple[float, float]]:
+    """The least and the largest of each input's numbers."""
+    return [(float(t.min()), float(t.max())) if t.numel() else (0.0, 0.0) for t in given]
+
+
+def _strained(given: torch.Tensor) -> torch.Tensor:
+    """Numbers three times as large, every second with the other sign; integers as they are."""
+    if not given.is_floating_point():
+        return given
+    changed = given * 3
+    changed.view(-1)[::2].neg_()
+    return changed
 
 
 def _array(stored: str) -> torch.Tensor:
