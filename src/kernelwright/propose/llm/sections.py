@@ -114,9 +114,6 @@ def _tensor(spec: TensorSpec) -> str:
     return f"{spec.name}: {spec.dtype}[{', '.join(map(str, spec.shape))}]{domain}{bound}"
 
 
-BEGINS = " (which begins as the input of that name)"
-
-
 def _comparator(comparator: Comparator, dtype: str) -> str:
     match comparator:
         case Calibrated() if "float" not in dtype and "complex" not in dtype:
@@ -265,7 +262,8 @@ def serial_words(brief: Brief) -> SerialWords | None:
     plain = [a for a in spec.arguments if not a.pointer]
     given = tuple(f"{a.name} = {a.value if isinstance(a.value, float) else worth(a.value, spec.sizes)}" for a in plain)
     at_hand = brief.proposal_request.intent == "apply-technique" and not brief.parents
-    results = ", ".join(f"`{a.name}`{BEGINS if a.inout else ''}" for a in spec.outputs)
+    begins = " (which begins as the input of that name)"
+    results = ", ".join(f"`{a.name}`{begins if a.inout else ''}" for a in spec.outputs)
     return SerialWords(code=source.serial, tag=spec.dialect, given=given, results=results, at_hand=at_hand)
 
 
