@@ -15,7 +15,8 @@ export RAY_worker_niceness=0 RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=0 RAY_USAGE_STAT
 export RAY_AUTH_MODE=token
 ray get-auth-token --generate > /dev/null
 
-head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+hosts=$(scontrol show hostnames "$SLURM_JOB_NODELIST")
+head=${hosts%%$'\n'*}
 others=$((SLURM_JOB_NUM_NODES - 1))
 address="$head:$((20000 + SLURM_JOB_ID % 20000))"
 

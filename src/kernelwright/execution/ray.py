@@ -198,6 +198,8 @@ class WorkerPool:
     async def _survey(self) -> None:
         """Ask for room and for what may be held of it, and hold no less and no more."""
         self._room = await asyncio.to_thread(self._cluster.room, self._work.gpu)
+        # Workers that were getting ready when their node was lost say nothing of it when it is back.
+        self._failed = {node: why for node, why in self._failed.items() if node in self._room}
         grant = await asyncio.to_thread(self._cluster.report, self._report())
         self._grant = grant or self._grant
         most, others = self._grant or (sum(self._room.values()), {})
