@@ -222,9 +222,8 @@ def test_a_list_does_not_believe_an_edited_summary(stored):
     (file,) = (stored / "cache" / "kernelwright").glob("runs-*")
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript("UPDATE summaries SET body = replace(body, '\"attempts\":4', '\"attempts\":40')")
-        assert connection.execute("SELECT COUNT(*) FROM summaries WHERE body LIKE '%\"attempts\":40%'").fetchone() == (
-            2,
-        )
+        edited = "SELECT COUNT(*) FROM summaries WHERE folder LIKE ? AND body LIKE '%\"attempts\":40%'"
+        assert connection.execute(edited, (f"{stored}%",)).fetchone() == (2,)
     assert list_runs(stored) == before
 
 
