@@ -166,7 +166,7 @@ class _Call:
     def edits(self) -> list[Edit]:
         """The loop ahead of the call's statement, or in its place; none: it has no row, or nothing can come before it."""
         statement = self._statement()
-        if self.row is None or statement is None:
+        if self.row is None or statement is None or self._overwrites():
             return []
         alone = statement.type == "expression_statement" and statement.named_children == [self.whole]
         if not self.row.start and not alone:
@@ -179,6 +179,10 @@ class _Call:
             return said
         return [ahead(statement, f"{{ {made} "), said[1], behind(statement, " }")]
 
+    def _overwrites(self) -> bool:
+        """Whether a pass would read what the pass before it has replaced."""
+        return self.name == "adjacent_difference" and _place(self.given[0]).array == _place(self.given[2]).array
+
     def _statement(self) -> Node | None:
         """What the call is part of, if all of it that comes before the call changes nothing, and the call always comes."""
         node = self.whole
@@ -190,10 +194,12 @@ class _Call:
                 return None
         parent = node.parent
         looped = parent is not None and parent.type == "for_statement" and parent.child_by_field_name("body") != node
-        plain = node.type in ("expression_statement", "return_statement", "declaration")
+        first = node.type == "if_statement" and parent is not None and parent.type != "else_clause"
+        plain = first or node.type in ("expression_statement", "return_statement", "declaration")
         if not plain or looped or (node.type == "declaration" and len(list(declarators(node))) > 1):
             return None
-        effects = [one for one in walk(node, *_EFFECTS) if not _within_lambda(one)]
+        asked = field(node, "condition") if first else node
+        effects = [one for one in walk(asked, *_EFFECTS) if not _within_lambda(one)]
         return None if len(effects) > 1 or any(one.type == "update_expression" for one in effects) else node
 
     def _loop(self, row: Algorithm) -> str:

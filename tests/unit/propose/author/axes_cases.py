@@ -49,6 +49,7 @@ CASES = {
         "torch.randn(n, m), torch.randn(m)", arguments="x, y",
     ).partition("def get_init_inputs")[0],
     "named_as_in_kernels": several(
+        'AXES = {"rows": (1, 2048), "cols": (8, 2048)}\n'
         'WORKLOADS = [{"rows": 512, "cols": 256}, {"rows": 64, "cols": 512}, {"rows": 33, "cols": 77}]\n',
         "torch.tanh(x + y) + x.amax(-1, keepdim=True)", "rows, cols", "torch.randn(rows, cols), torch.randn(cols)",
         arguments="x, y",
