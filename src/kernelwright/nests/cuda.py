@@ -116,6 +116,9 @@ class _Writer:
         for call in walk(body, "call_expression"):
             if text(field(call, "function")) == "free":
                 self.edits.append(over(call, "(void)0"))
+        later = [c for one in walk(body, "assignment_expression") for c in walk(one, "call_expression")]
+        if any(called(call) in ("malloc", "calloc") for call in later):
+            raise CannotError("it asks for memory after the pointer was declared, which each thread would for itself")
 
     def _kept_by_each(self, array: str, size: int, said: str) -> bool:
         """Whether every thread has a copy of its own."""
@@ -138,7 +141,7 @@ class _Writer:
         value = one.child_by_field_name("value") if one.type == "init_declarator" else None
         said = text(value) if value is not None else ""
         filled = said.startswith("{") and re.sub(r"[\s{}0.f,]", "", said) != ""
-        if kind.startswith("std::vector") and re.search(r",\s*(?!0(\.0*)?f?\))", text(one)):
+        if kind.startswith("std::vector") and re.search(r",(?!\s*0(\.0*)?f?\))", text(one)):
             raise CannotError(f"{name} begins with other values than zeros")
         if len([d for d, _, _ in declared(declaration) if d == declaration]) > 1 or (filled and size > OWN_COPY):
             raise CannotError(f"{name} is declared with others, or filled")

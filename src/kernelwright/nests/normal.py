@@ -21,6 +21,7 @@ from kernelwright.nests.names import declarators, declared, identifiers, mention
 from kernelwright.nests.promote import promoted, running
 from kernelwright.nests.recurrences import compensated, summed_twice
 from kernelwright.nests.searches import compacted, compared, first_found, placed, searched, told
+from kernelwright.nests.storage import in_one_form
 from kernelwright.nests.structures import taken_apart
 from kernelwright.nests.syntax import JUMPS, bare, bare_expression, field, functions, parse, text, walk
 from kernelwright.nests.walks import done_once, gathered, stepped_midway, walked
@@ -35,7 +36,7 @@ _KEPT = frozenset(
 
 def normal(code: str, name: str) -> str:
     """The code with the function `name` in its normal form."""
-    code = unique(inlined(unique(written_out(plain(code)), name), name), name)
+    code = unique(inlined(unique(written_out(plain(in_one_form(code))), name), name), name)
     for _ in range(ROUNDS):
         code = uncast(code)
         function = functions(parse(code))[name]

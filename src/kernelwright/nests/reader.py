@@ -36,6 +36,10 @@ class _Reader(Values):
         self.guards: tuple[str, ...] = ()
         self.swapped = _swapped(nest.function)
         self.united = any(walk(parse(nest.code), "union_specifier"))
+        kinds = types(nest.function).items()
+        self.elements = {
+            n: BYTES[kind] for n, (said, many) in kinds if many and (kind := said.replace("const ", "")) in BYTES
+        }
         nest.mixed |= self.swapped
 
     def run(self) -> None:

@@ -52,6 +52,8 @@ class Values:
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self.known: dict[str, Value] = {name: Linear({}, value) for name, value in sizes.items()}
         self.pointers: dict[str, Pointer] = {}
+        self.elements: dict[str, int] = {}
+        """Bytes of an element, by array."""
         self.united = False
         """Whether members of one structure may overlap."""
         self.lows: dict[str, int] = {}
@@ -196,7 +198,9 @@ class Values:
             whole = int(digits[2], 0 if digits[2][:2] in ("0x", "0X") else 10) if digits else 0
             return Linear({}, -whole if digits and digits[1] else whole) if digits else None
         if node.type == "sizeof_expression":
-            size = BYTES.get(said.removeprefix("sizeof").strip(" ()"))
+            inner = said.removeprefix("sizeof").strip(" ()")
+            of_array = re.fullmatch(r"\* ?(\w+)|(\w+)\[0\]", inner)
+            size = self.elements.get(of_array[1] or of_array[2]) if of_array else BYTES.get(inner)
             return Linear({}, size) if size else None
         return self.known.get(said) or (Linear({}, CONSTANTS[said]) if said in CONSTANTS else None)
 
