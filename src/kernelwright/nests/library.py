@@ -13,6 +13,7 @@ from tree_sitter import Node
 
 from kernelwright.nests.edits import Edit, ahead, behind, edited, over, renamed
 from kernelwright.nests.names import declarators, declared_name
+from kernelwright.nests.storage import length_of
 from kernelwright.nests.syntax import bare, called, field, parse, text, walk
 
 ROUNDS = 100
@@ -124,18 +125,8 @@ def _place(given: Node) -> _Place:
     said = text(given)
     ends = re.fullmatch(r"(\w+)\.c?(begin|end)\(\)", said)
     if ends:
-        return _Place(ends[1], _length_of(ends[1], given) if ends[2] == "end" else "")
+        return _Place(ends[1], length_of(ends[1], given) if ends[2] == "end" else "")
     return _Place(said if re.fullmatch(r"\w+", said) else f"({said})")
-
-
-def _length_of(vector: str, node: Node) -> str:
-    """The length that a local vector was declared with, or what it says itself."""
-    while node.parent is not None and node.type != "function_definition":
-        node = node.parent
-    said = text(node)
-    over_range = re.search(rf"vector<[^;]*>\s+{vector}\((\w+), \1 \+ ([^;()]+)\)", said)
-    made = over_range or re.search(rf"vector<[^;]*>\s+{vector}\(()([^;,()]+)(, [^;,()]+)?\)", said)
-    return f"({made[2]})" if made else f"{vector}.size()"
 
 
 class _Call:

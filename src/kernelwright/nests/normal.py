@@ -19,6 +19,7 @@ from kernelwright.nests.inline import inlined
 from kernelwright.nests.library import written_out
 from kernelwright.nests.names import declarators, declared, identifiers, mentions
 from kernelwright.nests.promote import promoted, running
+from kernelwright.nests.ranges import counted
 from kernelwright.nests.recurrences import compensated, summed_twice
 from kernelwright.nests.searches import compacted, compared, first_found, placed, searched, told
 from kernelwright.nests.storage import in_one_form
@@ -36,7 +37,7 @@ _KEPT = frozenset(
 
 def normal(code: str, name: str) -> str:
     """The code with the function `name` in its normal form."""
-    code = unique(inlined(unique(written_out(plain(in_one_form(code))), name), name), name)
+    code = unique(inlined(unique(written_out(counted(plain(in_one_form(code)))), name), name), name)
     for _ in range(ROUNDS):
         code = uncast(code)
         function = functions(parse(code))[name]

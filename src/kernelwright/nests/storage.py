@@ -110,6 +110,19 @@ def _later(declaration: Node, one: Node, name: str) -> Iterator[list[Edit]]:
         yield [over(declaration, ""), over(following, said)]
 
 
+def length_of(name: str, node: Node) -> str:
+    """The length of a vector or an array, as it was declared or as a vector says itself; empty: it is neither."""
+    while node.parent is not None and node.type != "function_definition":
+        node = node.parent
+    said = text(node)
+    over_range = re.search(rf"vector<[^;]*>\s+{name}\((\w+), \1 \+ ([^;()]+)\)", said)
+    made = over_range or re.search(rf"vector<[^;]*>\s+{name}\(()([^;,()]+)(, [^;,()]+)?\)", said)
+    made = made or re.search(rf"\b(?!return|delete)\w[\w ]*()\b{name}\[([^;\[\]]+)\](?=;| = \{{)", said)
+    if made:
+        return f"({made[2]})"
+    return f"{name}.size()" if re.search(rf"vector<[\w: ]+>\s*(const)?\s*&?\s*{name}\b", said) else ""
+
+
 def _scope(node: Node) -> Node:
     while node.parent is not None and node.type != "compound_statement":
         node = node.parent

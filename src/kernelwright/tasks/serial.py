@@ -163,6 +163,11 @@ def _argument(one: Parameter, written: set[str], said: Table, sizes: Mapping[str
         raise TaskError(
             f'{where}: the argument {one.name} has no shape: write {one.name} = {{shape = ["n"]}} under [arguments]'
         )
+    if not one.pointer and one.name not in sizes and "value" not in given:
+        raise TaskError(
+            f"{where}: the argument {one.name} is passed by value and has none: write {one.name} = {{value = 1}} under "
+            "[arguments], or a size of that name under [sizes]"
+        )
     for extent in argument.shape:
         worth(extent, sizes)
     return argument

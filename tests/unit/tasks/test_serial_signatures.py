@@ -120,3 +120,15 @@ def test_a_file_without_a_function_is_refused_with_the_cure(tmp_path):
     (tmp_path / "none.c").write_text("int x;\n")
     with pytest.raises(TaskError, match="must define one function"):
         skeleton(tmp_path / "none.c")
+
+
+def test_a_number_that_nobody_says_is_asked_for(tmp_path):
+    """It would be zero, and of a size that is zero every kernel is right."""
+    file = tmp_path / "scale.c"
+    code = "void scale(const float *x, float *y, int many, float by) { for (int i = 0; i < many; i++) y[i] = by * x[i]; }\n"
+    head = "/* kernelwright\n[sizes]\nn = 8\n[arguments]\nx = {{ shape = ['n'] }}\ny = {{ shape = ['n'] }}\n{}*/\n"
+    file.write_text(head.format("by = { value = 2 }\n") + code)
+    with pytest.raises(TaskError, match="the argument many is passed by value and has none"):
+        read_task(file)
+    file.write_text(head.format("by = { value = 2 }\nmany = { value = 'n' }\n") + code)
+    assert read_task(file).spec.arguments[2].value == "n"
