@@ -201,7 +201,7 @@ def test_the_slurm_script_starts_a_cluster_and_a_command_on_it(ray_here, tmp_pat
     words = ["check", "examples/mse_loss.py", "examples/mse_loss.cpp", "--quick"]
     done = subprocess.run(
         [DEPLOY / "slurm.sh", *words], cwd=ROOT, env=environment | there | {"PATH": path}, capture_output=True, text=True,
-        check=False, timeout=120,
+        check=False, timeout=240,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 processors" in done.stdout, "the farm's state, before the command"

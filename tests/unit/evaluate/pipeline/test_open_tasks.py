@@ -53,6 +53,7 @@ def made(monkeypatch):
         return opened[-1]
 
     monkeypatch.setattr(admit, "open_session", open_session)
+    monkeypatch.setattr(service.machine, "is_short", lambda _: False)  # whatever else this machine is at
     one = service.EvaluationService(note=lambda _: None)
     backend = Backend()
     monkeypatch.setattr(one, "backend", lambda target: backend)
