@@ -132,7 +132,8 @@ def _place(given: Node) -> _Place:
 class _Call:
     def __init__(self, call: Node, number: int) -> None:
         self.call, self.number = call, number
-        self.name, self.given = called(call), field(call, "arguments").named_children
+        self.name, given = called(call), field(call, "arguments").named_children
+        self.given = [one for one in given if "execution::" not in text(one)]
         self.whole, kind = self._with_what_is_asked()
         self.row = ALGORITHMS.get((kind, len(self.given)))
         self.at, self.result = f"at_std{number}", f"value_std{number}"
