@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from kernelwright.evaluate.entrypoints.reference.rounding import in_double
 from kernelwright.evaluate.entrypoints.reference.serial import SerialFunction, as_double, linked
 from kernelwright.records.task import SerialSpec
 from kernelwright.tasks.serial import read_serial
@@ -110,6 +111,7 @@ def test_what_is_read_and_written_is_returned_and_its_input_stays(function):
 def test_numbers_that_lead_it_out_of_its_memory_are_refused_and_harm_nobody(function, other):
     head = HEAD.replace('x = { shape = ["n"] }', 'x = { shape = ["n"], values = "uniform" }')
     bins = function("for (long i = 0; i < n; ++i) out[(int)(x[i] * n + (x[i] < 0 ? -1 : 0))] += 1;", head)
+    bins = in_double(bins)
     x = torch.full((100,), 0.5, dtype=torch.float64)
     assert bins(x)[50] == 100
     x[3] = other
@@ -121,7 +123,7 @@ def test_numbers_that_lead_nowhere_are_not_looked_at(function):
     held = function(
         "for (long i = 0; i < n; ++i) { int b = (int)(x[i] * n); out[b < 0 ? 0 : b >= n ? n - 1 : b] += 1; }"
     )
-    assert held(torch.full((100,), 1e6, dtype=torch.float64))[99] == 100
+    assert in_double(held)(torch.full((100,), 1e6, dtype=torch.float64))[99] == 100
 
 
 @pytest.mark.parametrize(

@@ -367,7 +367,7 @@ def fit_of(session: Session, fresh: FreshInputs) -> Fit:
     """
     if not fresh.enabled or not session.layout.spare:
         return Fit(drawn=False, challenge=False)
-    if not ASSERTING.isdisjoint(node.op for node in session.task.graph.nodes):
+    if session.led_astray or not ASSERTING.isdisjoint(node.op for node in session.task.graph.nodes):
         return Fit(drawn=True, challenge=False)
     fresh.drawn = not _finite(session, fresh, challenge=False)
     return Fit(drawn=fresh.drawn, challenge=_finite(session, fresh, challenge=True))

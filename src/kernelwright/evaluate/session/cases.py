@@ -9,6 +9,7 @@ from kernelwright.evaluate.verify.distributions import InputDistribution
 from kernelwright.records.task import Task
 
 NO_ROOM = "no device memory for it"
+RAISES = "the reference raises"
 """Why a case is missing."""
 
 

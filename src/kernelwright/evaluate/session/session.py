@@ -16,7 +16,7 @@ from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
 from kernelwright.evaluate.sandbox.messages.calls import ROUNDED, Prepare, TakeParameters
 from kernelwright.evaluate.sandbox.process import ChildRaisedError, DeviceFullError, ReferenceRaisedError
 from kernelwright.evaluate.session import expectations
-from kernelwright.evaluate.session.cases import NO_ROOM, Case, Fit, Observed, OriginalTask
+from kernelwright.evaluate.session.cases import NO_ROOM, RAISES, Case, Fit, Observed, OriginalTask
 from kernelwright.evaluate.session.expectations import Seen
 from kernelwright.evaluate.session.memory import SETS, Memory, Shared
 from kernelwright.evaluate.session.seeds import SEED_BITS, Seeds
@@ -146,6 +146,11 @@ class Session:
         """What is weaker where nobody knows what the reference computes; nothing where its graph is known."""
         why = self.original.task.graph.untraced
         return (f"judged without a graph ({why}): {WEAKER}",) if why else ()
+
+    @property
+    def led_astray(self) -> bool:
+        """Whether some numbers lead a serial reference out of its memory: others than drawn ones may, too."""
+        return bool(self.task.source.serial) and any(RAISES in told for told in self.dropped)
 
     def present(self, case: Case) -> Case:
         """The case with its inputs in place."""
@@ -392,7 +397,7 @@ class Session:
         except (ChildRaisedError, ReferenceRaisedError) as error:
             if distribution.name == AS_GIVEN.name:
                 raise
-            return Observed(distribution, offsets, (), f"the reference raises: {str(error).splitlines()[-1][:200]}")
+            return Observed(distribution, offsets, (), f"{RAISES}: {str(error).splitlines()[-1][:200]}")
         if broken:
             return Observed(distribution, offsets, (), f"of the fp64 reference {broken}")
         if broken := self.broken(eager) or self._other_infinities(eager, wanted):

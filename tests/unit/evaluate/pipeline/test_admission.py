@@ -8,7 +8,7 @@ import torch
 
 from kernelwright.errors import TaskError
 from kernelwright.evaluate.backends import host
-from kernelwright.evaluate.pipeline import admit
+from kernelwright.evaluate.pipeline import admit, timing
 from kernelwright.evaluate.pipeline.examine import examine
 from kernelwright.evaluate.sandbox.process import DeviceFullError
 from kernelwright.records.numerics import Numerics
@@ -121,6 +121,20 @@ def test_what_a_serial_function_writes_need_not_be_read(backend, tmp_path):
     )
     with closing(admit.open_session(backend, read_task(file), CPU, Policy(seeds=2), close_oldest=print)) as session:
         assert session.cases
+
+
+def test_cases_that_lead_a_serial_function_out_of_its_memory_are_dropped_and_timed_calls_have_none(backend, tmp_path):
+    file = tmp_path / "bins.c"
+    file.write_text(
+        "/* kernelwright\n[sizes]\nn = 400\n[arguments]\nx = { shape = ['n'], values = 'uniform' }\n"
+        "h = { shape = [32] }\n*/\n"
+        "void bins(const float *x, int *h, int n) { for (int i = 0; i < n; i++) h[(int)(x[i] * 32.0f)]++; }\n"
+    )
+    policy = Policy(seeds=2)
+    with closing(admit.open_session(backend, read_task(file), CPU, policy, close_oldest=print)) as session:
+        assert any(told.startswith("times 3: the reference raises") for told in session.dropped)
+        assert session.led_astray
+        assert not timing.fresh_inputs(session, policy).bears_challenge
 
 
 @pytest.mark.parametrize(
