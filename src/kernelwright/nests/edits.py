@@ -1,12 +1,14 @@
 """Edits of a code's text, said by the nodes of its tree."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from tree_sitter import Node
 
-from kernelwright.nests.syntax import text, walk
+from kernelwright.nests.syntax import parse, text, walk
 
 Edit = tuple[int, int, str]
+ROUNDS = 100
+"""Changes of one kind, beyond which code stays as it is."""
 
 
 def edited(code: str, edits: Iterable[Edit]) -> str:
@@ -17,6 +19,16 @@ def edited(code: str, edits: Iterable[Edit]) -> str:
             out += [code[at:start], new]
             at = end
     return "".join([*out, code[at:]])
+
+
+def changed(code: str, changes: Callable[[Node, int], Iterator[list[Edit]]]) -> str:
+    """The code after the first of its changes again and again, until there is none; each is told which round it is."""
+    for number in range(ROUNDS):
+        made = next(changes(parse(code), number), None)
+        if made is None:
+            break
+        code = edited(code, made)
+    return code
 
 
 def over(node: Node, new: str) -> Edit:

@@ -11,12 +11,10 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-from kernelwright.nests.edits import Edit, ahead, behind, edited, over, renamed
+from kernelwright.nests.edits import Edit, ahead, behind, changed, over, renamed
 from kernelwright.nests.names import declarators, declared_name
 from kernelwright.nests.storage import length_of
-from kernelwright.nests.syntax import bare, called, field, parse, text, walk
-
-ROUNDS = 100
+from kernelwright.nests.syntax import bare, called, field, text, walk
 
 
 class Algorithm(NamedTuple):
@@ -85,20 +83,17 @@ _PARTS = re.compile(r"@(\d)\(|\b(e\(r\)|[eazp]\d|r|at|own|length)(?!\w)")
 
 def written_out(code: str) -> str:
     """The code without calls of algorithms that stand for loops."""
-    for number in range(ROUNDS):
-        made = next((edits for call in _calls(code) if (edits := _Call(call, number).edits())), None)
-        if made is None:
-            break
-        code = edited(code, made)
-    return code
+    return changed(
+        code, lambda root, number: (edits for call in _calls(root) if (edits := _Call(call, number).edits()))
+    )
 
 
-def _calls(code: str) -> Iterator[Node]:
+def _calls(root: Node) -> Iterator[Node]:
     """Calls of the library, those within others first."""
-    everywhere = re.search(r"\busing namespace std\b", code)
-    for call in reversed(list(walk(parse(code), "call_expression"))):
+    everywhere = re.search(r"\busing namespace std\b", text(root))
+    for call in reversed(list(walk(root, "call_expression"))):
         own = everywhere or text(field(call, "function")).startswith("std::")
-        if called(call) in _NAMES and (own or re.search(rf"\busing std::{called(call)}\b", code)):
+        if called(call) in _NAMES and (own or re.search(rf"\busing std::{called(call)}\b", text(root))):
             yield call
 
 
@@ -247,9 +242,9 @@ class _Call:
             return f"(({values[0]}) {_OPERATORS[one[1]]} ({values[1]}))"
         if function.type != "lambda_expression":
             return f"{text(function)}({', '.join(values)})"
-        changed = next(walk(field(function, "declarator"), "reference_declarator"), None)
-        if changed is not None and self.name.startswith("for_each"):
-            return renamed(field(function, "body"), {text(declared_name(changed)): values[0]})
+        place = next(walk(field(function, "declarator"), "reference_declarator"), None)
+        if place is not None and self.name.startswith("for_each"):
+            return renamed(field(function, "body"), {text(declared_name(place)): values[0]})
         name = f"call_std{self.number}_{index}"
         said = f"auto {name} = {text(function)};"
         self.first += [] if said in self.first else [said]

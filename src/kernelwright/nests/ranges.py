@@ -5,23 +5,15 @@ from functools import reduce
 
 from tree_sitter import Node
 
-from kernelwright.nests.edits import Edit, edited, over, renamed
+from kernelwright.nests.edits import Edit, changed, over, renamed
 from kernelwright.nests.names import declared_name
 from kernelwright.nests.storage import length_of
-from kernelwright.nests.syntax import called, field, parse, text, walk
-
-ROUNDS = 100
+from kernelwright.nests.syntax import called, field, text, walk
 
 
 def counted(code: str) -> str:
     """The code without such loops over vectors and arrays of a length that is written there."""
-    for number in range(ROUNDS):
-        root = parse(code)
-        made = next((edits for find in (_loops, _lists) for edits in find(root, number)), None)
-        if made is None:
-            break
-        code = edited(code, made)
-    return code
+    return changed(code, lambda root, number: (edits for find in (_loops, _lists) for edits in find(root, number)))
 
 
 def _loops(root: Node, number: int) -> Iterator[list[Edit]]:

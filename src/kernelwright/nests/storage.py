@@ -9,11 +9,10 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernelwright.nests.edits import Edit, edited, over
+from kernelwright.nests.edits import Edit, changed, over
 from kernelwright.nests.names import declared, mentions, type_of
-from kernelwright.nests.syntax import called, field, parse, text, walk
+from kernelwright.nests.syntax import called, field, text, walk
 
-ROUNDS = 100
 GIVING = ("malloc", "calloc", "aligned_alloc")
 _CAST = re.compile(r"(static_cast|reinterpret_cast)<\s*([\w:]+(?: \w+)?)\s*\*\s*>")
 _SMART = re.compile(r"(?:std::)?make_unique(?:_for_overwrite)?<([\w: ]+)\[\]>")
@@ -22,15 +21,10 @@ _OWNER = re.compile(r"(?:const )?(?:std::)?unique_ptr<([\w: ]+)\[\]>")
 
 def in_one_form(code: str) -> str:
     """The code with all such memory in that form."""
-    for _ in range(ROUNDS):
-        made = next(_changes(parse(code)), None)
-        if made is None:
-            break
-        code = edited(code, made)
-    return code
+    return changed(code, _changes)
 
 
-def _changes(root: Node) -> Iterator[list[Edit]]:
+def _changes(root: Node, _: int) -> Iterator[list[Edit]]:
     for call in walk(root, "call_expression"):
         yield from _plain_call(call)
     for new in walk(root, "new_expression"):

@@ -1,7 +1,7 @@
 """A serial C or C++ function as the reference of a task: built by the system's compiler, called as it is.
 
 In double precision it is the very same text with `float` read as `double` behind its includes. Before anything else it runs
-once under the undefined-behaviour sanitizer with the standard library's own checks, and with every array between two pages
+once under the undefined-behaviour sanitizer with the standard library's own checks, and with every array between memory
 that nobody may touch, in a process of its own; what it does there is the task's fault, said with the line. AddressSanitizer
 would need more address space than a confined process has.
 
