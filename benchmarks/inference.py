@@ -1,24 +1,29 @@
 """The drop-ins of a bench in an inference script: `python benchmarks/inference.py FOLDER --size small`.
 
-Of every cell that wrote one, `ModelNew` takes the place of `Model` with its weights, under `torch.no_grad`: in a plain call,
-on a stream of its own, within a graph and within `torch.compile`. What is not right is shown, and FOLDER/inference.json has a
-row for each. Exit code 0: all of them are right, and by their kernels.
+Of every cell with a right kernel, `ModelNew` takes the place of `Model` with its weights, under `torch.no_grad`: in a plain
+call, on a stream of its own, within a graph and within `torch.compile`. A cell that kept PyTorch, since its kernel was not faster,
+has its drop-in written here. What is not right is shown, and FOLDER/inference.json has a row for each. Exit code 0: all of them
+are right, and by their kernels.
 """
 
 import argparse
 import importlib.util
 import json
 import sys
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import torch
 
+from kernelwright.engine.drop_ins import drop_in
+from kernelwright.engine.stored_runs import KERNEL, best_attempt
+from kernelwright.store.database import FILE
+from kernelwright.store.run import RunStore
 from kernelwright.tasks.table import read_task
 
 TASKS = Path(__file__).parents[1] / "tasks"
-KERNEL = "model_new.py"
 
 
 def main() -> None:
@@ -28,7 +33,7 @@ def main() -> None:
     parser.add_argument("--size", default="small")
     parser.add_argument("--device", default="cuda")
     asked = parser.parse_args()
-    rows = [row(file, asked.size, asked.device) for file in sorted((asked.folder / "cells").glob(f"*/*/{KERNEL}"))]
+    rows = [row(file, asked.size, asked.device) for file in drop_ins(asked.folder)]
     (asked.folder / "inference.json").write_text(json.dumps(rows, indent=1) + "\n")
     good = [each for each in rows if all(each["ways"].values()) and each["kernel"]]
     for each in rows:
@@ -36,6 +41,21 @@ def main() -> None:
             sys.stdout.write(f"{each}\n")
     sys.stdout.write(f"{len(good)} of {len(rows)} drop-ins are right in every way, by their kernels\n")
     sys.exit(len(good) < len(rows) or not rows)
+
+
+def drop_ins(folder: Path) -> list[Path]:
+    """The drop-in of every cell that has a right kernel."""
+    cells = sorted({file.parent for file in folder.glob(f"**/cells/*/*/{FILE}")}, key=lambda cell: cell.parts[-2:])
+    return [file for cell in cells if (file := written(cell)) is not None]
+
+
+def written(cell: Path) -> Path | None:
+    """The drop-in of a cell; None: nothing was right."""
+    file, best = cell / KERNEL, best_attempt(cell)
+    if not file.exists() and best is not None:
+        with closing(RunStore.open(cell)) as store:
+            file.write_text(drop_in(store.card.task, best.proposal.candidate, None))
+    return file if file.exists() else None
 
 
 def row(file: Path, size: str, device: str) -> dict[str, object]:

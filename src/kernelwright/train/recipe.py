@@ -61,6 +61,8 @@ class Sft(Training):
     role: Literal["frontend", "midend", "coder"] = "frontend"
     forms: int = Field(default=1, ge=1)
     """That random modules are shown in, by turns: as they were written, and others that mean the same. For such alone."""
+    copies: int = Field(default=1, ge=1)
+    """Times that each sample comes, after the first with another form, other names and other launch and block sizes."""
     batch: int = Field(default=16, ge=1)
     """Rows of one step."""
     max_tokens: int = Field(default=4096, ge=16)

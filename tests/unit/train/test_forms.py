@@ -5,7 +5,8 @@ import torch
 
 from kernelwright.testing.samples import sample_attempt, sample_task
 from kernelwright.train.admission import assignments_of
-from kernelwright.train.data.modules import random_module, restyled
+from kernelwright.train.data.forms import restyled
+from kernelwright.train.data.modules import random_module
 from kernelwright.train.data.prompts import rows
 from kernelwright.train.data.sample import Judged, Sample
 

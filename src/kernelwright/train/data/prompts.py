@@ -1,8 +1,12 @@
 """From samples to rows of supervised fine-tuning: the prompt that the product would send, and the reply to learn."""
 
+import multiprocessing
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from difflib import SequenceMatcher
+from functools import partial
 from typing import Literal
 
 from pydantic import ValidationError
@@ -20,11 +24,14 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatMessage
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.task import Task
-from kernelwright.train.data.modules import restyled
+from kernelwright.train.data.forms import restyled
+from kernelwright.train.data.kernels import copied
 from kernelwright.train.data.sample import Sample
 from kernelwright.train.environment import Assignment, Environment, Judge, Settings
 
 Row = tuple[tuple[ChatMessage, ...], str]
+A_PIECE = 500
+"""Samples whose rows one process makes at a time."""
 
 
 class Nobody:
@@ -89,21 +96,49 @@ def opening(task: Task, role: str) -> tuple[ChatMessage, ...]:
 
 
 def rows(
-    samples: Iterable[Sample], role: Literal["frontend", "midend", "coder"], variant: str = "standard", forms: int = 1
+    samples: Iterable[Sample],
+    role: Literal["frontend", "midend", "coder"],
+    variant: str = "standard",
+    forms: int = 1,
+    copies: int = 1,
+    first: int = 0,
 ) -> Iterator[Row]:
     """A prompt and its reply for each sample that has what the role starts from: the mid-end needs a parent.
 
-    With several forms, samples take them in turn: one as it was written, others with their modules in other forms.
+    With several forms, samples take them in turn: one as it was written, others with their modules in other forms. With
+    several copies, all samples come again in other forms, with their kernels under other settings (`data/kernels.py`).
+    `first` is the first one's number among all.
     """
     nobody: Judge = Nobody()
     environment = Environment((), nobody, Settings(role=role, variant=variant))
-    for number, one in enumerate(samples):
+    shown = list(samples) if copies > 1 else samples
+    every = (copied(one, copy) if copy else one for copy in range(copies) for one in shown)
+    for number, one in enumerate(every, first):
         if role == "midend" and one.parent is None:
             continue
         parent = one.parent if role == "midend" else None
         task = in_form(one.task, number % forms)
         prompt = environment.opening(Assignment(task=task, parent=parent, split=one.split))
         yield prompt, reply_with(one.candidate, parent, variant)
+
+
+def many_rows(samples: Sequence[Sample], make: Callable[..., Iterable[Row]]) -> list[Row]:
+    """The rows of so many samples, by all cores: another form of a module takes five milliseconds.
+
+    Args:
+        samples: All of them.
+        make: Of some of them, and the number of the first one.
+    """
+    if len(samples) <= A_PIECE:
+        return list(make(samples, first=0))
+    pieces = [(samples[at : at + A_PIECE], at) for at in range(0, len(samples), A_PIECE)]
+    with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
+        made = pool.map(partial(_listed, make), *zip(*pieces, strict=True))
+        return [row for piece in made for row in piece]
+
+
+def _listed(make: Callable[..., Iterable[Row]], samples: Sequence[Sample], first: int) -> list[Row]:
+    return list(make(samples, first=first))
 
 
 def in_form(task: Task, form: int) -> Task:

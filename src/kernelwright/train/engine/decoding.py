@@ -290,12 +290,12 @@ def token_counts(model: str, samples: Sequence[Sample]) -> list[int]:
     return [len(tokenizer(one.candidate.source)["input_ids"]) for one in samples]
 
 
-def likelihoods(model: str, samples: Sequence[Sample]) -> list[float]:
+def likelihoods(model: str, samples: Sequence[Sample], variant: str = "standard") -> list[float]:
     """Log-probability that a model gives to each sample's whole kernel as the frontend's reply."""
     network = open_network(model)
     network.model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
     shown = []
-    for prompt, reply in rows(samples, "frontend"):
+    for prompt, reply in rows(samples, "frontend", variant):
         written = [*network.tokenizer(reply, add_special_tokens=False)["input_ids"], network.end]
         shown.append((network.prompt_ids(prompt), written))
     order = sorted(range(len(shown)), key=lambda i: sum(map(len, shown[i])))

@@ -106,7 +106,8 @@ def restyled(one: Sample, form: int) -> Sample:
 
 def scratch(stage: Scratch, work: Work) -> Figures:
     """A tokenizer that learns from training samples by chance, so that all who write kernels are among them, and weights."""
-    shown = rows(some_of(of_split(work.samples(stage.data), "train"), stage.shown, stage.seed), "frontend")
+    some = some_of(of_split(work.samples(stage.data), "train"), stage.shown, stage.seed)
+    shown = list(rows(some, "frontend", stage.variant, stage.forms))
     texts = [part for prompt, reply in shown for part in (*(m.text for m in prompt), reply)]
     make_small(work.place / MODEL, texts, stage.size, stage.vocabulary, stage.seed)
     return {"texts": len(texts)}
@@ -125,7 +126,7 @@ def practice(stage: Practice, work: Work) -> Figures:
     sizes = token_counts(model, candidates)
     brief = [one for one, size in zip(candidates, sizes, strict=True) if size <= SHORT * stage.max_new_tokens]
     brief = brief or candidates
-    chances = [math.exp(found) for found in likelihoods(model, brief)]
+    chances = [math.exp(found) for found in likelihoods(model, brief, stage.variant)]
     unsure = [one for one, chance in zip(brief, chances, strict=True) if UNSURE[0] <= chance < UNSURE[1]]
     chosen = unsure or brief or some_of(of_split(samples, "train"), stage.tasks, stage.seed)
     work.keep(chosen[: stage.tasks])
@@ -177,7 +178,7 @@ def written(stage: Written, work: Work, tasks: Sequence[Assignment], seed: int |
     network.model.to("cuda" if torch.cuda.is_available() else "cpu")
     chance = len(work.name) if seed is None else seed
     how = Sampling(stage.samples, stage.temperature, stage.max_new_tokens, 512, chance, stage.cache)
-    return draw(network, Environment(tasks, Nobody(), Settings()), tasks, how)
+    return draw(network, Environment(tasks, Nobody(), Settings(variant=stage.variant)), tasks, how)
 
 
 async def right_or_wrong(

@@ -3,7 +3,6 @@
 import asyncio
 import lzma
 import random
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import exp, log
@@ -26,6 +25,7 @@ from kernelwright.records.task import Task, TaskSource
 from kernelwright.store.files import open_lines, read_lines, write_whole
 from kernelwright.train.admission import admitted
 from kernelwright.train.data.collect import by_author
+from kernelwright.train.data.kernels import retuned_source
 from kernelwright.train.data.modules import random_module
 from kernelwright.train.data.sample import Sample, judged, sample
 from kernelwright.train.engine.decoding import Sampling, draw, judge_all
@@ -49,38 +49,9 @@ LAST_S = 15.0
 """Of a call, in which nothing is judged any more: what is known is written down."""
 SAID_S = 15.0
 """Between two lines on how far a measure is."""
-MOST_EACH, DRAWS = 64, 16
-"""ptxas takes ten seconds and more where a thread has 128 elements of a tile, all of them in registers."""
-CONSTANT = re.compile(r"^(WARPS|ROWS|BLOCK|TILE) = (\d+)$", re.MULTILINE)
 
 
 # Settings by chance.
-
-
-def retuned_source(source: str, chance: random.Random, columns: int = 0) -> str:
-    """A kernel's source with launch and block sizes by chance, powers of two around what they were.
-
-    Of a few draws the first that leaves a thread no more than `MOST_EACH` elements of a tile, for rows of so many columns.
-    """
-
-    def other(found: re.Match[str]) -> str:
-        name, value = found[1], int(found[2])
-        if name == "WARPS":
-            return f"{name} = {chance.choice((1, 2, 4, 8, 16))}"
-        return f"{name} = {max(1, int(value * 2.0 ** chance.randint(-3, 3)))}"
-
-    for _ in range(DRAWS):
-        text = CONSTANT.sub(other, source)
-        if elements_each(text, columns) <= MOST_EACH:
-            break
-    return text
-
-
-def elements_each(source: str, columns: int) -> float:
-    """Elements of a tile for each thread, by the constants of a kernel."""
-    sizes = {name: int(value) for name, value in CONSTANT.findall(source)}
-    tile = sizes.get("BLOCK") or sizes.get("TILE") or sizes.get("ROWS", 1) * columns
-    return tile / (32 * sizes.get("WARPS", 4))
 
 
 def settings_of(kernel: Candidate, count: int, chance: random.Random, columns: int = 0) -> list[Candidate]:

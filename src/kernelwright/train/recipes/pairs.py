@@ -43,6 +43,7 @@ from kernelwright.records.tensor import TensorSpec
 from kernelwright.train.data.collect import by_author, plain
 from kernelwright.train.data.modules import random_module
 from kernelwright.train.data.sample import FILE, INTERPRETED, Judged, Sample, read_samples, sample
+from kernelwright.train.data.wide import wide_module
 from kernelwright.train.recipes.plan import Pairs, Unpack
 from kernelwright.train.recipes.stage import DONE, Figures, Work
 
@@ -80,9 +81,13 @@ def pairs(stage: Pairs, work: Work) -> Figures:
     kept, began = Kept(work.place, stage), monotonic()
     before = kept.count
     with multiprocessing.get_context("spawn").Pool(stage.workers, _one_thread, maxtasksperchild=A_PROCESS) as pool:
-        waiting = (seed for seed in count(max(stage.first, kept.next)) if is_wanted(random_module(seed).source, stage))
+        waiting = (
+            seed for seed in count(max(stage.first, kept.next)) if is_wanted(module_of(seed, stage.wide).source, stage)
+        )
         while kept.count < stage.count and work.left > LAST_S:
-            for made in pool.imap(partial(make, stage.origin), islice(waiting, 32 * stage.workers), chunksize=4):
+            for made in pool.imap(
+                partial(make, stage.origin, stage.wide), islice(waiting, 32 * stage.workers), chunksize=4
+            ):
                 if kept.count < stage.count:
                     kept.take(made)
             rate = (kept.count - before) / (monotonic() - began)
@@ -100,9 +105,14 @@ def _one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def make(origin: str, seed: int) -> Made:
+def module_of(seed: int, wide: bool) -> TaskSource:
+    """A chain on matrices, or a module of another kind."""
+    return wide_module(seed) if wide else random_module(seed)
+
+
+def make(origin: str, wide: bool, seed: int) -> Made:
     """The pair of a seed with the kernel of the author or of `torch.compile`, or why there is none."""
-    source = random_module(seed)
+    source = module_of(seed, wide)
     try:
         side, task = traced(source)
         candidate = asyncio.run(by_author(task)) if origin == "author" else by_compiler(task)

@@ -83,6 +83,8 @@ class Pairs(Stage):
     """Of a kernel."""
     least_lines: int = 0
     """Of a module before its result: small models err most in long ones."""
+    wide: bool = False
+    """Modules of many kinds (`data/wide.py`) rather than chains on matrices."""
     totals: bool = False
     """Only modules whose result is one number, which chance alone makes rare."""
     of_structure: int = 2
@@ -113,6 +115,9 @@ class Scratch(Stage):
     vocabulary: int = 4096
     shown: int = 1000
     """Training samples that the tokenizer learns from."""
+    variant: str = "standard"
+    """Of the prompts, as in the recipes of training; and `forms` of the modules."""
+    forms: int = 1
     seed: int = 0
 
 
@@ -139,6 +144,8 @@ class Written(Refereed):
     max_new_tokens: int = 1056
     temperature: float = 1.0
     cache: Literal["dynamic", "static"] = "dynamic"
+    variant: str = "standard"
+    """Of the prompts."""
     over: str = ""
     """An earlier measure of the same tasks, to say what was gained."""
 
@@ -152,6 +159,8 @@ class Practice(Stage):
     tasks: int = 48
     candidates: int = 600
     """Modules whose likelihood is looked at."""
+    variant: str = "standard"
+    """Of the prompts."""
     restyle: bool = False
     """Most modules in another form: a policy that has seen one form errs alike from module to module there."""
     max_new_tokens: int = 1056

@@ -9,13 +9,13 @@ from types import SimpleNamespace
 from kernelwright.records.candidate import Candidate
 from kernelwright.testing.samples import sample_attempt, sample_task
 from kernelwright.testing.scripted import ScriptedEvaluator
+from kernelwright.train.data.kernels import elements_each, retuned_source
 from kernelwright.train.data.modules import random_module
 from kernelwright.train.data.sample import Judged, Sample
 from kernelwright.train.engine.decoding import token_counts
 from kernelwright.train.engine.network import make_small
 from kernelwright.train.judges import Judges
 from kernelwright.train.recipes import frontend, midend
-from kernelwright.train.recipes.midend import elements_each, retuned_source
 from kernelwright.train.recipes.plan import Practice
 
 MODULE = """\
