@@ -13,7 +13,7 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import Evaluation
 from kernelwright.records.policy import Effort
 from kernelwright.records.task import Target, Task
-from kernelwright.train.data.prompts import in_form
+from kernelwright.train.data.kernels import in_form
 from kernelwright.train.data.sample import Sample
 from kernelwright.train.environment import Assignment
 from kernelwright.train.judges import Judges
@@ -31,12 +31,12 @@ def assignments_of(
     """
     made = [
         Assignment(
-            task=in_form(sample.task, number % forms).model_copy(update={"target": target}),
+            task=sample.task.model_copy(update={"target": target}),
             parent=sample.parent if role == "midend" else None,
             split=sample.split,
             known=sample.candidate,
         )
-        for number, sample in enumerate(samples)
+        for sample in (in_form(one, number % forms) for number, one in enumerate(samples))
     ]
     return list({f"{a.task.id} {a.parent.proposal.candidate.id if a.parent else ''}": a for a in made}.values())
 

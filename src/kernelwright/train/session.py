@@ -4,7 +4,7 @@ The engine is imported here, when a recipe runs, and nowhere else.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +33,7 @@ from kernelwright.report.charts.svg import HALF, Scale
 from kernelwright.report.html import page
 from kernelwright.store.files import Lines, latest_lines, open_lines, write_whole
 from kernelwright.train.admission import Admitting, assignments_of
-from kernelwright.train.data.prompts import Row, judge_rows, many_rows, rows
+from kernelwright.train.data.prompts import Piece, judge_rows, pieces, rows
 from kernelwright.train.data.sample import Sample, read_samples
 from kernelwright.train.environment import Assignment, Environment, Settings
 from kernelwright.train.figures import thinned
@@ -235,11 +235,11 @@ class _Keeper:
             self._rollouts.append(record)
 
 
-def _rows(recipe: Sft | Judge, samples: Sequence[Sample]) -> Iterable[Row]:
+def _rows(recipe: Sft | Judge, samples: Sequence[Sample]) -> list[Piece]:
     if isinstance(recipe, Judge):
-        return judge_rows(samples, recipe.least_gain, recipe.variant)
+        return [partial(judge_rows, samples, recipe.least_gain, recipe.variant)]
     made = partial(rows, role=recipe.role, variant=recipe.variant, forms=recipe.forms, copies=recipe.copies)
-    return many_rows(samples, made)
+    return pieces(samples, made)
 
 
 def _engine(name: str) -> Any:  # noqa: ANN401  a module that needs an extra

@@ -55,12 +55,12 @@ SAME: tuple[tuple[str, ...], ...] = (
     ("a * b", "torch.mul(a, b)", "a.mul(b)", "b * a"),
     ("a / b", "torch.div(a, b)", "a.div(b)"),
 )  # fmt: skip
-"""Expressions that mean the same. `a` and `b` stand for any expression, `c` for a number. The first of a row is looked for, and
+"""Expressions that mean the same. `b` stands for any expression, `c` for a number, `a` for what is none. The first of a row is looked for, and
 rows before others; a module that is made and called becomes a submodule."""
 COMPOSED = tuple(ast.parse(row[0], mode="eval").body for row in SAME)
 OPERATORS = ("a + b", "a - b", "a * b", "a / b")
 ARITHMETIC = 0.12
-"""Share of plain operators that become functions: few people write so, and no number has methods."""
+"""Share of plain operators that become functions: few people write so."""
 VALUES = ("h", "out", "value", "t", "hidden", "y", "result", "res", "z", "tmp", "x1", "features")
 ARGUMENTS = (
     "x", "y", "a", "b", "input", "other", "inputs", "tensor", "hidden_states", "residual", "logits", "pred", "target", "features",
@@ -265,7 +265,7 @@ class _Spelling(ast.NodeTransformer):
         if row is None:
             return self.generic_visit(node)
         held = {name: self.visit(value) for name, value in found.items()}
-        share = self._share if row[0] not in OPERATORS else 0.0 if _is_number(held["a"]) else ARITHMETIC
+        share = ARITHMETIC if row[0] in OPERATORS else self._share
         chosen = self._choice(row[1:]) if self._form.draw.random() < share else row[0]
         return _filled(self._placed(chosen), held)
 
@@ -313,7 +313,7 @@ def _reads(line: ast.stmt, name: str) -> bool:
 def _matches(pattern: ast.AST, node: ast.AST, found: dict[str, ast.expr]) -> bool:
     """Whether the node is of the pattern, with what its letters stand for."""
     if isinstance(pattern, ast.Name) and pattern.id in "abc":
-        if not isinstance(node, ast.expr) or (pattern.id == "c" and not isinstance(node, ast.Constant)):
+        if not isinstance(node, ast.expr) or (pattern.id != "b" and (pattern.id == "c") != _is_number(node)):
             return False
         return ast.dump(found.setdefault(pattern.id, node)) == ast.dump(node)
     if type(pattern) is not type(node):

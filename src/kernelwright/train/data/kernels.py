@@ -7,7 +7,7 @@ import ast
 import random
 import re
 
-from kernelwright.train.data.forms import ARGUMENTS
+from kernelwright.train.data.forms import ARGUMENTS, restyled
 from kernelwright.train.data.sample import Sample
 
 MOST_EACH, DRAWS = 64, 16
@@ -16,6 +16,8 @@ CONSTANT = re.compile(r"^(WARPS|ROWS|BLOCK|TILE) = (\d+)$", re.MULTILINE)
 TUNABLE = re.compile(r"^# tunable WARPS: ([\d ]+)$", re.MULTILINE)
 KERNEL = "@triton.jit\ndef _kernel("
 """From where on a kernel's text has the module's names: helpers before it have their own."""
+FREE = {"ROWS": "triton.cdiv(rows, ROWS)", "BLOCK": "triton.cdiv(numel, BLOCK)"}
+"""What says that a size is free: programs are counted by it. Elsewhere it must cover a whole row."""
 RENAMED = 0.6
 """Share of copies with other names."""
 
@@ -51,8 +53,36 @@ def copied(one: Sample, seed: int | str) -> Sample:
     draw = random.Random(f"{seed} {one.id}")
     found = renamed(one, draw) if draw.random() < RENAMED else one
     columns = max((t.shape[-1] for t in one.task.workload.tensors if t.shape), default=0)
-    source = _listed(retuned_source(found.candidate.source, draw, columns))
+    source = _listed(_free(found.candidate.source, retuned_source(found.candidate.source, draw, columns)))
     return found.model_copy(update={"candidate": found.candidate.model_copy(update={"source": source})})
+
+
+def in_form(one: Sample, form: int) -> Sample:
+    """The pair with its module's text in another form, and the kernel with its constructor; form 0 is as it was written."""
+    if not form:
+        return one
+    text = restyled(one.task.source.source, form)
+    task = one.task.model_copy(update={"source": one.task.source.model_copy(update={"source": text})})
+    source = _constructed(one.candidate.source, text)
+    return one.model_copy(update={"task": task, "candidate": one.candidate.model_copy(update={"source": source})})
+
+
+def _constructed(kernel: str, module: str) -> str:
+    """The kernel's class takes what the module's constructor takes."""
+    model = next(n for n in ast.parse(module).body if isinstance(n, ast.ClassDef) and n.name == "Model")
+    made = next((n for n in model.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+    names = [one.arg for one in made.args.args] if made else []
+    if len(names) < 2:
+        return kernel
+    head = "class ModelNew(nn.Module):\n"
+    return kernel.replace(head, f"{head}    def __init__({', '.join(names)}):\n        super().__init__()\n\n")
+
+
+def _free(old: str, new: str) -> str:
+    """The new text with those sizes as they were that are not free."""
+    before = dict(CONSTANT.findall(old))
+    kept = {name for name in before if name != "WARPS" and FREE.get(name, " ") not in old}
+    return CONSTANT.sub(lambda found: f"{found[1]} = {before[found[1]]}" if found[1] in kept else found[0], new)
 
 
 def _listed(source: str) -> str:

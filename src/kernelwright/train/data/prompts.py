@@ -1,10 +1,7 @@
 """From samples to rows of supervised fine-tuning: the prompt that the product would send, and the reply to learn."""
 
-import multiprocessing
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from difflib import SequenceMatcher
 from functools import partial
 from typing import Literal
@@ -24,13 +21,13 @@ from kernelwright.records.candidate import Candidate
 from kernelwright.records.chat import ChatMessage
 from kernelwright.records.evaluation import Measured
 from kernelwright.records.task import Task
-from kernelwright.train.data.forms import restyled
-from kernelwright.train.data.kernels import copied
+from kernelwright.train.data.kernels import copied, in_form
 from kernelwright.train.data.sample import Sample
 from kernelwright.train.environment import Assignment, Environment, Judge, Settings
 
 Row = tuple[tuple[ChatMessage, ...], str]
-A_PIECE = 500
+Piece = Callable[[], Iterable[Row]]
+A_PIECE = 250
 """Samples whose rows one process makes at a time."""
 
 
@@ -113,40 +110,23 @@ def rows(
     environment = Environment((), nobody, Settings(role=role, variant=variant))
     shown = list(samples) if copies > 1 else samples
     every = (copied(one, copy) if copy else one for copy in range(copies) for one in shown)
-    for number, one in enumerate(every, first):
+    for number, each in enumerate(every, first):
+        one = in_form(each, number % forms)
         if role == "midend" and one.parent is None:
             continue
         parent = one.parent if role == "midend" else None
-        task = in_form(one.task, number % forms)
-        prompt = environment.opening(Assignment(task=task, parent=parent, split=one.split))
+        prompt = environment.opening(Assignment(task=one.task, parent=parent, split=one.split))
         yield prompt, reply_with(one.candidate, parent, variant)
 
 
-def many_rows(samples: Sequence[Sample], make: Callable[..., Iterable[Row]]) -> list[Row]:
-    """The rows of so many samples, by all cores: another form of a module takes five milliseconds.
+def pieces(samples: Sequence[Sample], make: Callable[..., Iterable[Row]]) -> list[Piece]:
+    """What gives the rows of some samples each, so that all cores can make them: another form takes five milliseconds.
 
     Args:
         samples: All of them.
-        make: Of some of them, and the number of the first one.
+        make: The rows of some of them; `first` is the number of the first one.
     """
-    if len(samples) <= A_PIECE:
-        return list(make(samples, first=0))
-    pieces = [(samples[at : at + A_PIECE], at) for at in range(0, len(samples), A_PIECE)]
-    with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
-        made = pool.map(partial(_listed, make), *zip(*pieces, strict=True))
-        return [row for piece in made for row in piece]
-
-
-def _listed(make: Callable[..., Iterable[Row]], samples: Sequence[Sample], first: int) -> list[Row]:
-    return list(make(samples, first=first))
-
-
-def in_form(task: Task, form: int) -> Task:
-    """A task with its module's text in another form; the first is as it was written."""
-    if not form:
-        return task
-    source = task.source.model_copy(update={"source": restyled(task.source.source, form)})
-    return task.model_copy(update={"source": source})
+    return [partial(make, samples[at : at + A_PIECE], first=at) for at in range(0, len(samples), A_PIECE)]
 
 
 NAME = "judge-improve"

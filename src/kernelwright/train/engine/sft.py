@@ -1,17 +1,23 @@
 """Supervised fine-tuning through TRL's SFTTrainer. Loss is taken of the reply alone; prompts are the product's own."""
 
-from collections.abc import Callable, Iterable, Sequence
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import datasets
+import numpy as np
+import pyarrow as pa
 import torch
 import trl
 from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 
 from kernelwright.errors import UsageError
 from kernelwright.records.base import Record
-from kernelwright.records.chat import ChatMessage
+from kernelwright.train.data.prompts import Piece
 from kernelwright.train.engine.network import Network, lora, open_network
 from kernelwright.train.engine.watch import (
     Finite,
@@ -26,8 +32,6 @@ from kernelwright.train.engine.watch import (
 from kernelwright.train.recipe import MODEL, Judge, Sft
 
 datasets.disable_progress_bars()
-Row = tuple[tuple[ChatMessage, ...], str]
-"""A prompt, and the reply to learn."""
 UNLEARNT = -100
 """The label of a token that no loss is taken of."""
 PAD_MULTIPLE = 128
@@ -37,7 +41,7 @@ READERS = 2
 
 
 def train_sft(
-    recipe: Sft | Judge, rows: Iterable[Row], folder: Path, keep: Callable[[Record], None], heard: Heard
+    recipe: Sft | Judge, pieces: Sequence[Piece], folder: Path, keep: Callable[[Record], None], heard: Heard
 ) -> Path:
     """Train, go on from the last checkpoint if there is one, and save the model; returns its folder.
 
@@ -45,8 +49,8 @@ def train_sft(
         UsageError: no row is short enough, or the model cannot be loaded.
     """
     network = open_network(recipe.model)
-    made = [row for row in _tokenized(network, list(rows)) if len(row["input_ids"]) <= recipe.max_tokens]
-    if not made:
+    made = _tokenized(network, pieces, recipe.max_tokens)
+    if not len(made):
         raise UsageError(f"no sample of {recipe.data!r} fits into max_tokens = {recipe.max_tokens}: raise it")
     micro, accumulated = micro_batches(recipe.batch, recipe.micro_batch)
     shared = shared_arguments(recipe, folder)
@@ -56,13 +60,14 @@ def train_sft(
         gradient_accumulation_steps=accumulated,
         max_length=recipe.max_tokens,
         shuffle_dataset=False,
+        train_sampling_strategy="group_by_length",
         dataloader_num_workers=0 if shared["use_cpu"] else READERS,
         dataset_kwargs={"skip_prepare_dataset": True},
     )
     trainer = trl.SFTTrainer(
         model=network.model,
         args=settings,
-        train_dataset=datasets.Dataset.from_list(made),
+        train_dataset=made,
         processing_class=network.tokenizer,
         data_collator=Collator(network.tokenizer.pad_token_id, pad_to_multiple_of=PAD_MULTIPLE),
         peft_config=lora(recipe.lora_rank),
@@ -98,11 +103,30 @@ class Collator(DataCollatorForLanguageModeling):  # type: ignore[misc]
         return {**made, "position_ids": torch.arange(mask.shape[1]).repeat(mask.shape[0], 1)}
 
 
-def _tokenized(network: Network, rows: Sequence[Row]) -> list[dict[str, list[int]]]:
-    """All rows at once, which a tokenizer takes several times faster than one by one."""
-    prompts = network.prompts_ids([prompt for prompt, _ in rows])
-    replies = network.tokenizer([reply for _, reply in rows], add_special_tokens=False)["input_ids"]
-    return [
-        {"input_ids": [*p, *r, network.end], "labels": [*[UNLEARNT] * len(p), *r, network.end]}
-        for p, r in zip(prompts, replies, strict=True)
-    ]
+def _tokenized(network: Network, pieces: Sequence[Piece], most: int) -> datasets.Dataset:
+    """Tokens and labels of all rows that are short enough, with their lengths; many rows are made by all cores."""
+    make = partial(_tokens, network.tokenizer, network.end, most)
+    if len(pieces) == 1:
+        made = [make(pieces[0])]
+    else:
+        with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
+            made = list(pool.map(make, pieces))
+    ids, prompts, lengths = (np.concatenate(each) for each in zip(*made, strict=True))
+    ends = np.cumsum(lengths)
+    labels = ids.copy()
+    for start, prompt in zip(ends - lengths, prompts, strict=True):
+        labels[start : start + prompt] = UNLEARNT
+    offsets = pa.array(np.concatenate([[0], ends]), pa.int64())
+    lists = {"input_ids": ids, "labels": labels}
+    columns = {name: pa.LargeListArray.from_arrays(offsets, pa.array(values)) for name, values in lists.items()}
+    return datasets.Dataset(pa.table({**columns, "length": pa.array(lengths)}))
+
+
+def _tokens(tokenizer: Any, end: int, most: int, piece: Piece) -> tuple[np.ndarray, ...]:  # noqa: ANN401
+    """All tokens of a piece's rows behind each other; tokens of each prompt; tokens of each row."""
+    made = list(piece())
+    asked = Network(tokenizer, None).prompts_ids([prompt for prompt, _ in made])
+    replies = tokenizer([reply for _, reply in made], add_special_tokens=False)["input_ids"] if made else []
+    rows = [(p, [*p, *r, end]) for p, r in zip(asked, replies, strict=True) if len(p) + len(r) < most]
+    ids = np.fromiter((token for _, row in rows for token in row), np.int32)
+    return ids, np.array([len(p) for p, _ in rows], np.int64), np.array([len(row) for _, row in rows], np.int64)

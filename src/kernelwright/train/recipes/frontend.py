@@ -18,8 +18,9 @@ from kernelwright.records.task import Target, TaskSource
 from kernelwright.tasks.table import read_task
 from kernelwright.train.admission import admitted
 from kernelwright.train.data.collect import by_author
+from kernelwright.train.data.kernels import in_form
 from kernelwright.train.data.modules import TEMPLATE
-from kernelwright.train.data.prompts import Nobody, fenced, in_form, rows
+from kernelwright.train.data.prompts import Nobody, fenced, rows
 from kernelwright.train.data.sample import Sample
 from kernelwright.train.engine.decoding import (
     Sampling,
@@ -96,11 +97,6 @@ def _first_file(data: str, work: Work) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def restyled(one: Sample, form: int) -> Sample:
-    """A sample with its module in another form."""
-    return one.model_copy(update={"task": in_form(one.task, form)})
-
-
 # Before training.
 
 
@@ -140,7 +136,7 @@ def looked_at(free: Sequence[Sample], stage: Practice) -> list[Sample]:
     if not stage.restyle or not free:
         return chance.sample(deep, min(stage.candidates, len(deep)))
     drawn = (chance.randrange(1, OTHER_FORM) if chance.random() < RESTYLED else 0 for _ in range(stage.candidates))
-    return [restyled(chance.choice(free if form else deep), form) for form in list(drawn)]
+    return [in_form(chance.choice(free if form else deep), form) for form in list(drawn)]
 
 
 # Measures.
@@ -151,7 +147,7 @@ def measure(stage: Measure, work: Work) -> Figures:
     since, judges = monotonic(), work.judges(stage)
     first = _first_file(stage.data, work) if stage.first_file else None
     families = unseen(work.samples(stage.data), first)[: min(MEASURED, stage.families)]
-    chosen = [restyled(one, stage.form) for one in families]
+    chosen = [in_form(one, stage.form) for one in families]
     try:
         # Workers take half a minute to start, in which the replies are written.
         admitting = work.loop.begin(admitted(chosen, work.target(stage), judges))
