@@ -14,6 +14,8 @@ COMPILER := gcc:gcc g++:g++
 BROWSER := chromium:chromium
 # What a file has started serves all its tests; the long files come first (tests/durations.json), and the short ones fill the end.
 SIDE_BY_SIDE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# Every process that a test starts imports the package: it finds it compiled, whatever the caller's environment says.
+test durations test-all: export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test durations test-all docs check clean packages-run packages-test
 .DELETE_ON_ERROR:

@@ -10,10 +10,13 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+QUIET = ("pytest.mark.quiet", "from lanes import")
+"""A file without one of these has no test that runs alone."""
 REASONS = {"gpu": "needs an NVIDIA GPU", "live": "needs a model key"}
 """Markers that may skip a test, and what they say."""
 
@@ -51,7 +54,19 @@ def pytest_unconfigure(config):
     shutil.rmtree(config.stash[STATE], ignore_errors=True)
 
 
+def pytest_ignore_collect(collection_path, config):
+    """The lane of quiet tests reads their files alone: to import the others takes longer than its tests do."""
+    alone = config.option.markexpr.startswith("quiet") and collection_path.match("test_*.py")
+    return (alone and not _may_be_quiet(collection_path)) or None
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
+    hidden = {item.path for item in items if item.get_closest_marker("quiet") and not _may_be_quiet(item.path)}
+    if hidden:
+        raise pytest.UsageError(
+            f"quiet tests, which their lane would not find: name one of {QUIET} in {sorted(hidden)}"
+        )
     if hasattr(config, "workerinput"):
         known = Counter()
         for lane in _recorded().values():
@@ -116,6 +131,11 @@ def _note(config, report):
     reason = told.removeprefix("Skipped: ")
     if reason not in REASONS.values():
         config.stash[FOUL].append(f"{report.nodeid}: {reason}")
+
+
+@cache
+def _may_be_quiet(path):
+    return any(mark in path.read_text("utf-8") for mark in QUIET)
 
 
 def _recorded():
