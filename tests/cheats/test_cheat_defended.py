@@ -21,7 +21,7 @@ from kernelwright.evaluate.backends.cpu.process import LibraryProcess
 def cases(matrix=False):
     """Every cheat with each of its tasks, in the lanes that its file names; `matrix`: without its defence.
 
-    A quick run has a cheat on the first of its tasks.
+    A quick run has a cheat on the first of its tasks. Those of one task stand together: it is admitted once.
     """
     found = []
     for name, cheat in CHEATS.items():
@@ -30,7 +30,7 @@ def cases(matrix=False):
         for n, task in enumerate(cheat.tasks if not matrix or "defence" in cheat.says else ()):
             also = [pytest.mark.matrix] * bool(later or n)
             found.append(pytest.param(name, task, marks=[*marks, *also], id=f"{name}-{task}"))
-    return found
+    return sorted(found, key=lambda case: (case.values[1], CHEATS[case.values[0]].also))
 
 
 @pytest.fixture
