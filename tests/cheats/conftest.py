@@ -7,9 +7,9 @@ from cheat_files import FOLDER
 from cheat_tasks import QUICK, RUN, SECRET, TASKS
 
 from kernelwright.evaluate.backends.cpu.backend import CpuBackend, host_of
+from kernelwright.evaluate.backends.table import parent_of
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.evaluate import evaluate_candidate
-from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.task import Target, TaskSource
@@ -83,7 +83,7 @@ def pytest_configure(config):
 
 @pytest.fixture(scope="session")
 def bench():
-    with Warm(("kernelwright.evaluate.entrypoints.reference.cpu", "torch.export", "torch._dynamo")) as warm:
+    with parent_of("cpu") as warm:
         made = Bench(warm)
         yield made
         made.close()
