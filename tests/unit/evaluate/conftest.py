@@ -5,22 +5,15 @@ import os
 import pytest
 
 from kernelwright.evaluate.backends.cpu.backend import CpuBackend, host_of
-from kernelwright.evaluate.sandbox.spawn import Warm
-
-PRELOADED = (
-    "kernelwright.evaluate.entrypoints.reference.cpu",
-    "kernelwright.evaluate.entrypoints.tools.tool",
-    "torch._dynamo",
-)
-"""What every child would import anew; none of it starts a thread."""
+from kernelwright.evaluate.backends.table import parent_of
 
 
 @pytest.fixture(scope="session")
 def warm():
-    """The warm parent, born with a secret in the environment that no child may see."""
+    """The warm parent as a worker has it, born with a secret in the environment that no child may see."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SECRET_KEY", "hunter2")
-        with Warm(PRELOADED) as parent:
+        with parent_of("cpu") as parent:
             yield parent
 
 

@@ -16,9 +16,11 @@ from kernelwright.propose.author.search.designs import cpp_design, triton_design
 from lanes import asked_for, sampled
 
 torch = pytest.importorskip("torch")
-LONG = ("the first of long rows",)
+LONG = ("the first of long rows", "moments of tiles", "windows above one another")
 """What takes Triton's interpreter as long as all the others; shorter rows are sorted in every run."""
-INTERPRETED = [*CASES][::5]
+SHORTER = ("statistics of tiles", "laid out for tiles and rounded", "windows above one another along long lines")
+"""Of the kinds of the last two, and in every run."""
+INTERPRETED = [*[*CASES][::5], *SHORTER]
 """In a quick run."""
 COMPILED = [*CASES][1::5]
 """Whose C++ is compiled and judged in a quick run."""
