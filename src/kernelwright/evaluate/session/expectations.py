@@ -8,13 +8,14 @@ positions, several draws for random outputs. Expected results never leave the gr
 import random
 from dataclasses import dataclass, replace
 from functools import partial
-from math import log2
+from math import log2, sqrt
 from typing import Protocol
 
 import torch
 
 from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
 from kernelwright.evaluate.sandbox.messages.calls import SINGLE, Prepare
+from kernelwright.evaluate.session import open_edges
 from kernelwright.evaluate.session.seeds import Seeds
 from kernelwright.evaluate.verify import compare, exact, finer, places, statistical
 from kernelwright.evaluate.verify.compare import Expectation, Expected
@@ -145,6 +146,7 @@ def observe(session: CaseContext, output: int, offsets: Offsets, wanted: torch.T
         return Seen(eager, max(exact.share_off(eager, wanted), _on_an_edge(session, output, offsets, wanted)))
     scale = compare.scale_of(wanted)
     mine, right = compare.beside_infinities(eager, wanted)
+    mine = open_edges.without_leaps(session.task, mine, right, scale)
     error = compare.largest_error(mine, right, scale)
     return Seen(wanted, error, scale, finer.figures(mine, right, scale, session.lines(output)))
 
@@ -159,6 +161,20 @@ def or_rounded(session: CaseContext, output: int, seen: Seen, wanted: torch.Tens
     figures = finer.figures(mine, right, seen.scale, session.lines(output))
     error = max(seen.error, compare.largest_error(mine, right, seen.scale))
     return replace(seen, error=error, finer=seen.finer.or_more(figures))
+
+
+def or_fused(session: CaseContext, output: int, seen: Seen, wanted: torch.Tensor, fused: torch.Tensor) -> Seen:
+    """The same where serial code with products and sums fused is further off than without, by less than half its digits.
+
+    What errs by more is no rounding that a kernel may be a multiple of: nobody knows what is right there.
+    """
+    spec = session.task.workload.outputs[output]
+    if not spec.floating or spec.stepped or not bool(fused.isfinite().all()):
+        return seen
+    steady = open_edges.without_leaps(session.task, fused, wanted, seen.scale)
+    if compare.largest_error(steady, wanted, seen.scale) > sqrt(EPSILON[spec.dtype]):
+        return seen
+    return or_rounded(session, output, seen, wanted, steady)
 
 
 def expect(session: CaseContext, output: int, seen: Seen, bitwise: bool) -> Expectation:

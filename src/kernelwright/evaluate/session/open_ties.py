@@ -8,7 +8,9 @@ since of sixty-four equal experts no few tries pick each. Where no tie is, nothi
 import torch
 
 from kernelwright.evaluate.sandbox.messages.calls import PICKS
+from kernelwright.evaluate.session import open_edges
 from kernelwright.evaluate.session.input_sensitivity import ASKED_AGAIN, Elements, Judged, Nudgeable, forgive_rounding
+from kernelwright.evaluate.session.open_edges import between
 from kernelwright.evaluate.verify import compare
 from kernelwright.evaluate.verify.compare import Expectation, Expected, Recomputed
 from kernelwright.evaluate.verify.exact import Stepped
@@ -37,7 +39,12 @@ def forgive(session: Nudgeable, expected: Expectation, elements: Elements, got: 
 def settled(
     session: Nudgeable, expected: Expected | Recomputed | Stepped, elements: Elements, got: torch.Tensor
 ) -> torch.Tensor | None:
-    """A result made right wherever it is what other picks may come to; None where there is no such element."""
+    """A result made right wherever it is what other picks may come to; None where there is no such element.
+
+    Serial code has edges instead (`open_edges.py`).
+    """
+    if session.task.source.serial:
+        return open_edges.settled(session, expected, elements, got)
     if not decides(session.task, elements.output):
         return None
     truth = session.results("fp64", elements.offsets)[elements.output].double()
@@ -51,7 +58,7 @@ def settled(
         return None
     low, high, moved = (elements.pick(v).view(got.shape) for v in _together(low, high, moved))
     mine, value = got.double().to(low.device), expected.value.double().to(low.device).view(got.shape)
-    return torch.where(moved & _between(mine, low, high, least), value, mine).to(got)
+    return torch.where(moved & between(mine, low, high, least), value, mine).to(got)
 
 
 def _together(low: torch.Tensor, high: torch.Tensor, moved: torch.Tensor) -> Bounds:
@@ -61,13 +68,6 @@ def _together(low: torch.Tensor, high: torch.Tensor, moved: torch.Tensor) -> Bou
     least = low.where(moved, float("inf")).amin(-1, keepdim=True)
     most = high.where(moved, float("-inf")).amax(-1, keepdim=True)
     return least.expand_as(low), most.expand_as(low), moved.any(-1, keepdim=True).expand_as(moved)
-
-
-def _between(mine: torch.Tensor, low: torch.Tensor, high: torch.Tensor, allowed: float) -> torch.Tensor:
-    """Which elements lie between two values, or as far beyond; where one is infinite, which are one of them."""
-    span, scale = high - low, compare.scale_of(mine)
-    ends = [(mine == end) | (compare.error_of(mine, end, scale) <= allowed) for end in (low, high)]
-    return torch.where(span.isfinite(), (low - span <= mine) & (mine <= high + span), ends[0] | ends[1])
 
 
 def decides(task: Task, output: int) -> bool:

@@ -13,7 +13,7 @@ import torch
 
 from kernelwright.evaluate import pieces
 from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
-from kernelwright.evaluate.sandbox.messages.calls import ROUNDED, Prepare, TakeParameters
+from kernelwright.evaluate.sandbox.messages.calls import FUSED, ROUNDED, Prepare, TakeParameters
 from kernelwright.evaluate.sandbox.process import ChildRaisedError, DeviceFullError, ReferenceRaisedError
 from kernelwright.evaluate.session import expectations
 from kernelwright.evaluate.session.cases import NO_ROOM, RAISES, Case, Fit, Observed, OriginalTask
@@ -411,7 +411,10 @@ class Session:
     def _with_rounding(
         self, seen: Sequence[Seen], offsets: tuple[int, ...], wanted: Sequence[torch.Tensor]
     ) -> Sequence[Seen]:
-        """The same where flags let products round their factors and eager's did not: what that moves may be off, too."""
+        """The same where products may be rounded otherwise than eager's were, or fused: what that moves may be off, too."""
+        if self.task.source.serial:
+            pairs = zip(seen, wanted, self.results(FUSED, offsets), strict=True)
+            return [expectations.or_fused(self, i, one, *pair) for i, (one, *pair) in enumerate(pairs)]
         if not self.task.numerics.tf32 or all(one.error > TF32_ERROR for one in seen):
             return seen
         rounded = self.results(ROUNDED, offsets)

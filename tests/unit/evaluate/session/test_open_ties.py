@@ -56,7 +56,8 @@ class Session:
     def __init__(self, x, form, op="aten.topk.default"):
         self.x, (self.derive, self.picks), self.asked = x, FORMS[form], []
         graph = SimpleNamespace(outputs=("out",), behind=lambda name: [SimpleNamespace(op=op)])
-        self.task = SimpleNamespace(graph=graph, numerics=SimpleNamespace(tf32=False))
+        source = SimpleNamespace(serial="")
+        self.task = SimpleNamespace(graph=graph, source=source, numerics=SimpleNamespace(tf32=False))
         self.tensors = ()
 
     def results(self, variant, offsets):

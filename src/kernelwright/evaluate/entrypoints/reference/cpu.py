@@ -25,7 +25,7 @@ from kernelwright.evaluate.entrypoints.reference import export, large, ties
 from kernelwright.evaluate.entrypoints.reference.domains import evidence, seen_of, with_domain, with_domains, with_signs
 from kernelwright.evaluate.entrypoints.reference.effects import Effects, differences, observe
 from kernelwright.evaluate.entrypoints.reference.export import Watch, leaf_spec, spec_of
-from kernelwright.evaluate.entrypoints.reference.rounding import casts, in_double, may_round, unrounded, variants
+from kernelwright.evaluate.entrypoints.reference.rounding import casts, fused, in_double, may_round, unrounded, variants
 from kernelwright.evaluate.entrypoints.reference.slices import sliced_inputs
 from kernelwright.evaluate.entrypoints.reference.symbolic import Reference, picks
 from kernelwright.evaluate.entrypoints.reference.task_file import double, executed, init_arguments, literal, module_of
@@ -253,7 +253,7 @@ class ReferenceSide:
             if casts(self._graph):
                 exact.forward = unrounded(exact.forward, exact)
             exact.forward = in_double(exact.forward)
-            self._variants |= variants(exact, may_round()) | ties.variants(exact)
+            self._variants |= variants(exact, may_round()) | ties.variants(exact) | {messages.FUSED: fused(model)}
         elif variant == "compile":
             self._variants[variant] = torch.compile(model)
         elif variant == "freeze":

@@ -14,6 +14,7 @@ those too that are results of earlier ones, of which inputs that move say nothin
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from functools import cache, partial
 from math import sqrt
 from typing import Any, NamedTuple
@@ -37,6 +38,23 @@ PIECE = 1 << 22
 """Elements that are rounded at a time: beside them lie as many random numbers."""
 DROPPED = (1 << 42) - 1
 """Bits of a double's significand beyond the ten that TF32 keeps."""
+
+
+FUSES: ContextVar[bool] = ContextVar("fuses", default=False)
+"""Whether a serial function is called as built with products and sums fused."""
+
+
+def fused(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, where what it calls of serial code fuses `a * b + c` wherever the compiler may."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        before = FUSES.set(True)
+        try:
+            return forward(*args, **kwargs)
+        finally:
+            FUSES.reset(before)
+
+    return called
 
 
 class Unrounded(TorchDispatchMode):  # type: ignore[misc]

@@ -1,6 +1,7 @@
 """A serial C or C++ function as the reference of a task: built by the system's compiler, called as it is.
 
-In double precision it is the very same text with `float` read as `double` behind its includes. Before anything else it runs
+In double precision it is the very same text with `float` read as `double` behind its includes. Built once more with products
+and sums fused, where the machine can, it shows what rounding decides (`rounding.fused`). Before anything else it runs
 once under the undefined-behaviour sanitizer with the standard library's own checks, and with every array between memory
 that nobody may touch, in a process of its own; what it does there is the task's fault, said with the line. AddressSanitizer
 would need more address space than a confined process has.
@@ -28,6 +29,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from kernelwright.evaluate.entrypoints.reference.rounding import FUSES
 from kernelwright.evaluate.entrypoints.reference.serial_driver import C_TYPES, Array, driven, has_main
 from kernelwright.records.expression import worth
 from kernelwright.records.task import SerialArgument, SerialSpec
@@ -35,6 +37,7 @@ from kernelwright.records.task import SerialArgument, SerialSpec
 OWN = ("-shared", "-fPIC", "-Wl,-Bsymbolic", "-w")
 """A library whose calls of its own functions stay within it: the C library has a `step` and an `advance` too."""
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", *OWN)
+FUSED_FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", *OWN)
 SANITIZED = (
     "-O1",
     "-g",
@@ -65,7 +68,7 @@ class SerialFunction:
         """
         self._code, self._spec = code.lstrip("\n"), SerialSpec.model_validate(spec)
         self._folder = Path(tempfile.mkdtemp())
-        self._built: dict[bool, Any] = {}
+        self._built: dict[str, Any] = {}
         self._led = False
         """Whether other numbers lead it out of its memory."""
         self._driven = self._drive() if has_main(self._code) else None
@@ -149,9 +152,10 @@ class SerialFunction:
     # --- building -------------------------------------------------------------------------------------------------
 
     def _function(self, double: bool) -> Any:  # noqa: ANN401  a ctypes function
-        if double not in self._built:
-            self._built[double] = self._compiled(FLAGS, "double" if double else "plain", double)
-        return self._built[double]
+        name = "double" if double else "fused" if FUSES.get() else "plain"
+        if name not in self._built:
+            self._built[name] = self._compiled(FUSED_FLAGS if name == "fused" else FLAGS, name, double)
+        return self._built[name]
 
     def _compiler(self) -> tuple[str, str]:
         cpp = self._spec.dialect == "cpp"

@@ -128,6 +128,8 @@ ROUNDED, CUT = "tf32 fp64", "cut fp64"
 """The reference in double precision with the factors of products rounded to TF32: up or down by chance, or towards zero."""
 SINGLE = "single fp64"
 """The same where all arithmetic errs by chance as single precision does: what changes then lies on an edge."""
+FUSED = "fused"
+"""A serial function in its own precision, with products and sums fused: what differs from eager, rounding decides."""
 PICKS = ("first fp64", "last fp64", "any fp64")
 """The same where of equal values, among which PyTorch promises no order, the first is picked, the last, or one by chance."""
 DOUBLES = ("fp64", ROUNDED, CUT, SINGLE, *PICKS)
