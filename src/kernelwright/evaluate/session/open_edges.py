@@ -39,7 +39,12 @@ def without_leaps(task: Task, got: torch.Tensor, truth: torch.Tensor, scale: flo
 
 def decides(task: Task) -> bool:
     """Whether rounding may decide something: serial code that computes with floats."""
-    return bool(_FLOATS.search(task.source.serial))
+    return is_serial(task) and bool(_FLOATS.search(task.source.serial))
+
+
+def is_serial(task: Task) -> bool:
+    """Whether the task's reference is a serial function."""
+    return any(node.op.startswith("serial.") for node in task.graph.nodes)
 
 
 def settled(

@@ -43,7 +43,7 @@ def settled(
 
     Serial code has edges instead (`open_edges.py`).
     """
-    if session.task.source.serial:
+    if open_edges.is_serial(session.task):
         return open_edges.settled(session, expected, elements, got)
     if not decides(session.task, elements.output):
         return None

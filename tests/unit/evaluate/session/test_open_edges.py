@@ -11,6 +11,7 @@ from kernelwright.evaluate.session.open_edges import FEW_OF, LEAP, settled, with
 from kernelwright.evaluate.session.open_ties import forgive
 from kernelwright.evaluate.verify import compare
 
+CALL = SimpleNamespace(nodes=[SimpleNamespace(op="serial.graph.default")])
 HERE, SIZE = Elements(0, ()), 8192
 EDGES = list(range(100, SIZE, 512))
 
@@ -20,7 +21,8 @@ class Session:
 
     def __init__(self, value, other=None, serial="void f(float *x)"):
         self.value, self.other, self.asked = value, value if other is None else other, []
-        self.task = SimpleNamespace(source=SimpleNamespace(serial=serial), numerics=SimpleNamespace(tf32=False))
+        source, numerics = SimpleNamespace(serial=serial), SimpleNamespace(tf32=False)
+        self.task = SimpleNamespace(source=source, graph=CALL, numerics=numerics)
         self.tensors = ()
 
     def results(self, variant, offsets):
@@ -111,9 +113,9 @@ def test_no_nan_is_right_on_an_edge():
 
 def test_few_leaps_are_no_measure_and_many_are():
     value = torch.rand(SIZE, dtype=torch.float64) + 1
-    task, scale = SimpleNamespace(source=SimpleNamespace(serial="void f(float *x)")), compare.scale_of(value)
+    task, scale = Session(value).task, compare.scale_of(value)
     few, many = on_edges(value * (1 + 1e-7)), on_edges(value, places=list(range(0, SIZE, 100)))
     assert compare.largest_error(without_leaps(task, few, value, scale), value, scale) < 1e-6 < LEAP
     assert torch.equal(without_leaps(task, many, value, scale), many)
-    plain = SimpleNamespace(source=SimpleNamespace(serial=""))
+    plain = SimpleNamespace(graph=SimpleNamespace(nodes=[SimpleNamespace(op="aten.relu.default")]))
     assert torch.equal(without_leaps(plain, few, value, scale), few)

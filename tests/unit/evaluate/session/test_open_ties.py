@@ -55,9 +55,9 @@ class Session:
 
     def __init__(self, x, form, op="aten.topk.default"):
         self.x, (self.derive, self.picks), self.asked = x, FORMS[form], []
-        graph = SimpleNamespace(outputs=("out",), behind=lambda name: [SimpleNamespace(op=op)])
-        source = SimpleNamespace(serial="")
-        self.task = SimpleNamespace(graph=graph, source=source, numerics=SimpleNamespace(tf32=False))
+        nodes = [SimpleNamespace(op=op)]
+        graph = SimpleNamespace(outputs=("out",), nodes=nodes, behind=lambda name: nodes)
+        self.task = SimpleNamespace(graph=graph, numerics=SimpleNamespace(tf32=False))
         self.tensors = ()
 
     def results(self, variant, offsets):
