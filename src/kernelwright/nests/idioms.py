@@ -104,7 +104,7 @@ def _apart(root: Node) -> Iterator[list[Edit]]:
 
 
 def _bindings(root: Node) -> Iterator[list[Edit]]:
-    """`auto [a, b] = f();`, and `auto x = f();` with the type's name."""
+    """`auto [a, b] = f();`, `auto x = f();` with the type's name, and `auto p = a + 1;` as the pointer that it is."""
     for function in functions(root).values():
         kinds = Kinds(root, function)
         for declaration, one, _ in declared(field(function, "body")):
@@ -121,6 +121,8 @@ def _bindings(root: Node) -> Iterator[list[Edit]]:
                 yield [over(declaration, f"{kind} {own} = {text(value)}; {said}")]
             elif inner.type == "identifier" and "*" not in kind:
                 yield [over(field(declaration, "type"), kind)]
+            elif inner.type == "identifier" and type_of(declaration) == "auto":
+                yield [ahead(inner, "*")]
 
 
 # --- templates ----------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from kernelwright.nests.names import declarators, declared, identifiers, mention
 from kernelwright.nests.promote import promoted, running
 from kernelwright.nests.ranges import counted
 from kernelwright.nests.recurrences import compensated, summed_twice
-from kernelwright.nests.searches import compacted, compared, first_found, placed, searched, told
+from kernelwright.nests.searches import compacted, compared, first_found, last_found, placed, searched, told
 from kernelwright.nests.storage import in_one_form
 from kernelwright.nests.structures import taken_apart
 from kernelwright.nests.syntax import JUMPS, bare, bare_expression, field, functions, parse, text, walk
@@ -373,6 +373,6 @@ _CHANGES = (
     one_by_one, pointed_once, pointed_back, swapped, plain_arrays, named_once, taken_apart, _shortened, _copied, _unbroken,
     _split, left_first, otherwise, turned, both_ways, twins, followed, own_pointers, done_once, searched, first_found,
     _condition_steps, _asked_stepping, _counted, walked, _declared_loop, stepped_midway, gathered, advanced, promoted,
-    running, compensated, summed_twice, placed, compacted, compared, told,
+    running, compensated, summed_twice, placed, compacted, compared, last_found, told,
 )  # fmt: skip
 """In the order in which they are tried."""

@@ -147,41 +147,82 @@ def _last(loop: Node) -> Node | None:
 
 def compared(function: Node) -> list[Edit] | None:
     """`if (f(x[i]) < f(x[k])) k = i;` keeps `f(x[k])` too."""
-    kinds = types(function)
     for loop in walk(function, "for_statement"):
-        head, last = head_of(loop), _last(loop)
-        if (
-            head is None
-            or last is None
-            or last.type != "if_statement"
-            or last.child_by_field_name("alternative") is not None
-        ):
-            continue
-        done, asked = statements(field(last, "consequence")), bare(field(last, "condition"))
-        found = re.fullmatch(rf"(\w+) = {head.variable};", text(done[0])) if len(done) == 1 else None
-        order = text(field(asked, "operator")) if asked.type == "binary_expression" else ""
-        if found is None or order not in ("<", "<=", ">", ">="):
-            continue
-        at, sides = found[1], [field(asked, side) for side in ("left", "right")]
-        best = next((s for s in sides if mentions(s, at)), None)
-        value = next((s for s in sides if mentions(s, head.variable)), None)
-        if best is None or value is None or best == value or at not in kinds:
-            continue
-        same = re.sub(rf"\b{at}\b", head.variable, text(best)) == text(value)
-        stored = {text(base_of(p)) for p, _, _ in writes(loop)} - {at, head.variable}
-        kind = next((kinds[i][0] for i in sorted(identifiers(best)) if i in kinds and kinds[i][1]), "")
-        once = (
-            sum(text(i) == at for i in walk(loop, "identifier"))
-            == sum(text(i) == at for i in walk(best, "identifier")) + 1
-        )
-        if not same or _led_to(function, stored) & _led_to(function, identifiers(asked)) or not kind or not once:
-            continue
-        own, new = f"best_{loop.start_byte}", f"new_{loop.start_byte}"
-        kind = kind.replace("const ", "")
-        sorted_ = f"{new} {order} {own}" if value == sides[0] else f"{own} {order} {new}"
-        kept = f"{{ const {kind} {new} = {text(value)}; if ({sorted_}) {{ {own} = {new}; {text(done[0])} }} }}"
-        return [ahead(loop, f"{{ {kind} {own} = {text(best)}; "), over(last, kept), behind(loop, " }")]
+        head = head_of(loop)
+        asking = [s for s in statements(field(loop, "body")) if s.type == "if_statement"] if head is not None else []
+        made = (_best(loop, head, one, function) for one in asking if head is not None)
+        if edits := next((m for m in made if m), None):
+            return edits
     return None
+
+
+def _best(loop: Node, head: Head, last: Node, function: Node) -> list[Edit] | None:
+    """The same of one statement of a loop's body."""
+    if last.child_by_field_name("alternative") is not None:
+        return None
+    kinds, done, asked = types(function), statements(field(last, "consequence")), bare(field(last, "condition"))
+    found = re.fullmatch(rf"(\w+) = {head.variable};", text(done[0])) if len(done) == 1 else None
+    order = text(field(asked, "operator")) if asked.type == "binary_expression" else ""
+    if found is None or order not in ("<", "<=", ">", ">="):
+        return None
+    at, sides = found[1], [field(asked, side) for side in ("left", "right")]
+    best = next((s for s in sides if mentions(s, at)), None)
+    value = next((s for s in sides if mentions(s, head.variable)), None)
+    if best is None or value is None or best == value or at not in kinds:
+        return None
+    same = re.sub(rf"\b{at}\b", head.variable, text(best)) == text(value)
+    stored = {(text(base_of(p)), p.type) for p, _, _ in writes(loop)} - {(n, "identifier") for n in (at, head.variable)}
+    elements = {n for n, place in stored if place != "identifier" or kinds.get(n, ("", True))[1]}
+    changed = {n for n, _ in stored} | declared_names(field(loop, "body"))
+    met = _led_to(function, elements) & _led_to(function, identifiers(asked)) or changed & identifiers(asked)
+    kind = next((kinds[i][0] for i in sorted(identifiers(best)) if i in kinds and kinds[i][1]), "")
+    spoken, there = (sum(text(i) == at for i in walk(n, "identifier")) for n in (loop, best))
+    if not same or met or not kind or spoken != there + 1:
+        return None
+    own, new, kind = f"best_{last.start_byte}", f"new_{last.start_byte}", kind.replace("const ", "")
+    sorted_ = f"{new} {order} {own}" if value == sides[0] else f"{own} {order} {new}"
+    kept = f"{{ const {kind} {new} = {text(value)}; if ({sorted_}) {{ {own} = {new}; {text(done[0])} }} }}"
+    return [ahead(loop, f"{{ {kind} {own} = {text(best)}; "), over(last, kept), behind(loop, " }")]
+
+
+def last_found(function: Node) -> list[Edit] | None:
+    """A loop that only says what its latest hit was is the last of all passes that hit, and then what that pass does."""
+    for loop in _outermost(function, "for_statement"):
+        body, head = statements(field(loop, "body")), head_of(loop)
+        last = body[-1] if body else loop
+        if head is None or last.type != "if_statement" or last.child_by_field_name("alternative") is not None:
+            continue
+        done, asked, first = statements(field(last, "consequence")), field(last, "condition"), body[:-1]
+        given = [(text(p), v) for s in done for p, o, v in writes(s) if p.type == "identifier" and o == "="]
+        values = [v for _, v in given if v is not None]
+        plain = len(values) == len(done) and all(s.type == "expression_statement" for s in done)
+        quiet = all(s.type == "declaration" for s in first) and not any(_acts(one) for one in [*first, asked, *values])
+        names = {name for name, _ in given}
+        spoken = {i for one in [*first, asked, *values] for i in identifiers(one)}
+        own = declared_names(field(loop, "body"))
+        moves = any(identifiers(v) & ({head.variable} | own) for v in values)
+        if (
+            plain
+            and quiet
+            and moves
+            and not (names & (spoken | own))
+            and not any(walk(loop, *JUMPS, "continue_statement"))
+        ):
+            return [over(loop, _latest(head, first, asked, done, f"_{loop.start_byte}"))]
+    return None
+
+
+def _latest(head: Head, first: list[Node], asked: Node, done: list[Node], key: str) -> str:
+    own, hit, many = f"{GOES_ON}{key}", f"hit{key}", f"passes{key}"
+    here, there = (f"(({head.low}) + {k} * {head.step})" for k in (own, hit))
+    names = {text(n): f"{text(n)}{key}" for one in first for _, _, n in declared(one)}
+    each = " ".join(renamed(one, {head.variable: here}) for one in first)
+    then = " ".join(renamed(one, {**names, head.variable: there}) for one in [*first, *done])
+    return (
+        f"{{ const long {many} = {head.passes}; long {hit} = -1; for (long {own} = 0; {own} < {many}; ++{own}) "
+        f"{{ {each} if {renamed(asked, {head.variable: here})} {{ if ({own} > {hit}) {hit} = {own}; }} }} "
+        f"if ({hit} >= 0) {{ {then} }} }}"
+    )
 
 
 def searched(function: Node) -> list[Edit] | None:
