@@ -24,7 +24,7 @@ HELPERS = {name: text for name, _, text in (block.partition("\n") for block in _
 def helpers_in(kernels: str) -> list[str]:
     """The functions that kernels mention, and those that these call."""
     needed, text = set[str](), kernels
-    while found := {name for name in HELPERS.keys() - needed if re.search(rf"\b{name}\b", text)}:
+    while found := (HELPERS.keys() & set(re.findall(r"\w+", text))) - needed:
         needed |= found
         text = "\n".join(HELPERS[name] for name in found)
     return [name for name in HELPERS if name in needed]

@@ -7,7 +7,7 @@ numbered as they come; a finished plan has two of them, `ROW` and `COL`. ATen, C
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from typing import ClassVar, Literal
 
@@ -34,7 +34,7 @@ class Expr:
     @cached_property
     def key(self) -> str:
         """Digest of the whole expression; cheap on shared subexpressions."""
-        own = (repr(getattr(self, f.name)) for f in fields(self) if f.name not in self.PARTS)  # type: ignore[arg-type]
+        own = (repr(getattr(self, name)) for name in _own(type(self)))
         parts = (type(self).__name__, *own, *(child.key for child in self.children))
         return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=10).hexdigest()
 
@@ -54,6 +54,12 @@ class Expr:
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+
+@cache
+def _own(kind: type[Expr]) -> tuple[str, ...]:
+    """Fields that hold no expression: looked up for every node of every graph."""
+    return tuple(f.name for f in fields(kind) if f.name not in kind.PARTS)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
