@@ -34,7 +34,7 @@ class Expr:
     @cached_property
     def key(self) -> str:
         """Digest of the whole expression; cheap on shared subexpressions."""
-        own = (repr(getattr(self, name)) for name in _own(type(self)))
+        own = (repr(getattr(self, name)) for name in _own(type(self)))  # type: ignore[arg-type]
         parts = (type(self).__name__, *own, *(child.key for child in self.children))
         return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=10).hexdigest()
 
