@@ -7,9 +7,10 @@ from cheat_files import FOLDER
 from cheat_tasks import QUICK, RUN, SECRET, TASKS
 
 from kernelwright.evaluate.backends.cpu.backend import CpuBackend, host_of
-from kernelwright.evaluate.backends.table import parent_of
+from kernelwright.evaluate.backends.table import INDUCTOR, PARENTS
 from kernelwright.evaluate.pipeline import admit
 from kernelwright.evaluate.pipeline.evaluate import evaluate_candidate
+from kernelwright.evaluate.sandbox.spawn import Warm
 from kernelwright.evaluate.session.trial import Trial
 from kernelwright.records.candidate import Candidate, Define
 from kernelwright.records.task import Target, TaskSource
@@ -83,7 +84,8 @@ def pytest_configure(config):
 
 @pytest.fixture(scope="session")
 def bench():
-    with parent_of("cpu") as warm:
+    # As a worker's own, but for what says that there is no GPU: a candidate's environment is then the bare one.
+    with Warm(PARENTS["cpu"][0], INDUCTOR) as warm:
         made = Bench(warm)
         yield made
         made.close()

@@ -5,15 +5,16 @@ import os
 import pytest
 
 from kernelwright.evaluate.backends.cpu.backend import CpuBackend, host_of
-from kernelwright.evaluate.backends.table import parent_of
+from kernelwright.evaluate.backends.table import INDUCTOR, PARENTS
+from kernelwright.evaluate.sandbox.spawn import Warm
 
 
 @pytest.fixture(scope="session")
 def warm():
-    """The warm parent as a worker has it, born with a secret in the environment that no child may see."""
+    """The warm parent, with what a worker's has imported, born with a secret in the environment that no child may see."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SECRET_KEY", "hunter2")
-        with parent_of("cpu") as parent:
+        with Warm(PARENTS["cpu"][0], INDUCTOR) as parent:
             yield parent
 
 
