@@ -1,9 +1,9 @@
 """The drop-ins of a bench in an inference script: `python benchmarks/inference.py FOLDER --size small`.
 
 Of every cell with a right kernel, `ModelNew` takes the place of `Model` with its weights, under `torch.no_grad`: in a plain
-call, on a stream of its own, within a graph and within `torch.compile`. A cell that kept PyTorch, since its kernel was not faster,
-has its drop-in written here. What is not right is shown, and FOLDER/inference.json has a row for each. Exit code 0: all of them
-are right, and by their kernels.
+call, on a stream of its own, within a graph and within `torch.compile`. A cell that kept PyTorch, since its kernel was not
+faster, has its drop-in written here. What is not right is shown, and FOLDER/inference.json has a row for each. Exit code 0:
+all of them are right, and by their kernels.
 """
 
 import argparse
@@ -45,8 +45,8 @@ def main() -> None:
 
 def drop_ins(folder: Path) -> list[Path]:
     """The drop-in of every cell that has a right kernel."""
-    cells = sorted({file.parent for file in folder.glob(f"**/cells/*/*/{FILE}")}, key=lambda cell: cell.parts[-2:])
-    return [file for cell in cells if (file := written(cell)) is not None]
+    cells = {file.parent.parts[-2:]: file.parent for file in folder.glob(f"**/cells/*/*/{FILE}")}
+    return [file for _, cell in sorted(cells.items()) if (file := written(cell)) is not None]
 
 
 def written(cell: Path) -> Path | None:

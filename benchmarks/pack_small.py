@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.models.quantized import FILE, pack
-from kernelwright.models.small import NAME, PACKAGED
-from kernelwright.train.recipe import MODEL
+from kernelwright.models.small import NAME, PACKAGED, PROMPTS
+from kernelwright.train.recipe import MODEL, RECIPE, RECIPES
 
 MOST = 30_000_000
 CARD = """\
@@ -24,17 +24,14 @@ pipeline_tag: text-generation
 ---
 # {name}
 
-A small causal language model that writes Triton kernels for chains of pointwise operations, row operations and reductions. It
-knows nothing else: no convolutions, no matrix products, no conversation. Trained from scratch with a tokenizer of its own, on
-pairs of random modules and the built-in author's kernels (`benchmarks/results/train-pairs.md`, `train-pairs-long.md` and
-`train-pairs-totals.md`), with the prompts of the role `frontend`; it understands no other prompt.
+A small causal language model that writes Triton kernels for pointwise operations, rows, reductions, losses, scans, pooling and
+small products without parameters. It knows nothing else: no convolutions, no conversation. Trained from scratch with a
+tokenizer of its own, on pairs of random modules and the built-in author's kernels (`benchmarks/results/train-pairs*.md`), in
+many forms of one meaning (`train/data/forms.py`), with the first prompt of the role `frontend`; it understands no other prompt.
 
 | | |
 |---|---|
 {rows}
-
-It knows modules in the form of `train/data/modules.py` alone: a docstring or an operation that is written otherwise is enough
-to mislead it.
 
 Weights: `{file}`, eight bits a weight with a scale for each row; the figures above were measured before they were rounded.
 Every kernel that it writes goes before the referee like anybody's. Recipe and figures: `docs/training.md`.
@@ -52,6 +49,7 @@ def main() -> int:
         return 2
     label = next(name for name in ("grpo", "sft") if (asked.out / name / MODEL).exists())
     size = pack(asked.out / label / MODEL, asked.folder)
+    say_prompts(asked.out / label, asked.folder)
     if size > MOST:
         sys.stderr.write(f"{size / 1e6:.1f} MB are more than the repository takes ({MOST / 1e6:.0f})\n")
         return 1
@@ -59,6 +57,13 @@ def main() -> int:
     (asked.folder / "README.md").write_text(CARD.format(name=NAME, rows=rows, file=FILE))
     sys.stdout.write(f"{asked.folder}: {size / 1e6:.1f} MB\n")
     return 0
+
+
+def say_prompts(training: Path, folder: Path) -> None:
+    """The weights' own configuration says which prompts they know."""
+    recipe = RECIPES.validate_json((training / RECIPE).read_text())
+    file = folder / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {PROMPTS: recipe.variant}, indent=2) + "\n")
 
 
 def told(figures: dict[str, Any], label: str) -> dict[str, str]:

@@ -20,6 +20,7 @@ from kernelwright.execution.executor import Place
 from kernelwright.models.config import DEFAULT as EVERY_ROLE
 from kernelwright.models.config import ModelConfig
 from kernelwright.models.small import NAME as SMALL
+from kernelwright.models.small import small_prompts
 from kernelwright.pages import page
 from kernelwright.propose.llm.render import TRAINED
 from kernelwright.propose.team import TOGETHER
@@ -158,7 +159,7 @@ class RunConfig(Record):
         if name != SMALL or not isinstance(given, dict):
             return given
         proposer = given.get("proposer")
-        prompts = {"proposer": f"{LLM}:{TRAINED}"} if proposer in (None, LLM) else {}
+        prompts = {"proposer": f"{LLM}:{small_prompts(TRAINED)}"} if proposer in (None, LLM) else {}
         return {**given, **({"strategy": FIRST_PROMPTS} if given.get("strategy") is None else {}), **prompts}
 
     @model_validator(mode="before")

@@ -38,8 +38,8 @@ class Training(Record):
     warmup: int = Field(default=0, ge=0)
     """Steps over which the learning rate rises."""
     decay: bool = True
-    """Whether it falls to zero along a cosine; otherwise it stays. Reinforcement learning that ends after `seconds` has
-    it fall with the time that is left, along a line."""
+    """Whether it falls to zero along a cosine; otherwise it stays. Of a run that ends after `seconds` it falls with the time
+    that is left, along a line."""
     lora_rank: int = Field(default=0, ge=0)
     """0: all weights are trained."""
     seed: int = 0

@@ -30,5 +30,6 @@ def test_the_names_are_listed():
         "llm:standard",
         "llm:trained",
         "llm:edits",
+        "llm:small",
         "llm:terse",
     )

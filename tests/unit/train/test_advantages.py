@@ -5,7 +5,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
 
-from kernelwright.train.engine.grpo import rate_share, weighed, with_credit  # noqa: E402
+from kernelwright.train.engine.grpo import weighed, with_credit  # noqa: E402
+from kernelwright.train.engine.watch import rate_share  # noqa: E402
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 SAME: tuple[tuple[str, ...], ...] = (
-    ("torch.mean(torch.square(a - b))", "F.mse_loss(a, b)", "nn.MSELoss()(a, b)", "((a - b) ** 2).mean()", "torch.mean((a - b).pow(2))"),
-    ("torch.relu(a)", "F.relu(a)", "a.relu()", "nn.ReLU()(a)", "nn.functional.relu(a)", "torch.clamp(a, min=0.0)", "a.clamp_min(0.0)"),
+    ("torch.mean(torch.square(a - b))", "F.mse_loss(a, b)", "nn.MSELoss()(a, b)", "((a - b) ** 2).mean()",
+        "torch.mean((a - b).pow(2))"),
+    ("torch.relu(a)", "F.relu(a)", "a.relu()", "nn.ReLU()(a)", "nn.functional.relu(a)", "torch.clamp(a, min=0.0)",
+        "a.clamp_min(0.0)"),
     ("torch.sigmoid(a)", "F.sigmoid(a)", "a.sigmoid()", "nn.Sigmoid()(a)", "1.0 / (1.0 + torch.exp(-a))"),
     ("torch.tanh(a)", "F.tanh(a)", "a.tanh()", "nn.Tanh()(a)"),
     ("torch.abs(a)", "a.abs()", "abs(a)"),
@@ -24,10 +26,28 @@ SAME: tuple[tuple[str, ...], ...] = (
     ("F.silu(a)", "nn.SiLU()(a)", "a * torch.sigmoid(a)", "a.sigmoid() * a", "torch.sigmoid(a) * a", "a * F.sigmoid(a)"),
     ("F.softplus(a)", "nn.Softplus()(a)", "nn.functional.softplus(a)"),
     ("F.leaky_relu(a, c)", "nn.LeakyReLU(c)(a)", "F.leaky_relu(a, negative_slope=c)", "nn.LeakyReLU(negative_slope=c)(a)"),
-    ("F.hardtanh(a)", "nn.Hardtanh()(a)", "F.hardtanh(a, -1.0, 1.0)", "torch.clamp(a, -1.0, 1.0)", "a.clamp(min=-1.0, max=1.0)"),
-    ("torch.clamp(a, -c, c)", "a.clamp(-c, c)", "torch.clamp(a, min=-c, max=c)", "F.hardtanh(a, -c, c)", "nn.Hardtanh(-c, c)(a)"),
+    ("F.hardtanh(a)", "nn.Hardtanh()(a)", "F.hardtanh(a, -1.0, 1.0)", "torch.clamp(a, -1.0, 1.0)",
+        "a.clamp(min=-1.0, max=1.0)"),
+    ("torch.clamp(a, -c, c)", "a.clamp(-c, c)", "torch.clamp(a, min=-c, max=c)", "F.hardtanh(a, -c, c)",
+        "nn.Hardtanh(-c, c)(a)"),
     ("F.elu(a)", "nn.ELU()(a)", "F.elu(a, alpha=1.0)", "nn.functional.elu(a)"),
     ("F.relu6(a)", "nn.ReLU6()(a)", "torch.clamp(a, 0.0, 6.0)", "F.relu(a).clamp(max=6.0)"),
+    ("F.hardswish(a)", "nn.Hardswish()(a)", "nn.functional.hardswish(a)"),
+    ("F.hardsigmoid(a)", "nn.Hardsigmoid()(a)"),
+    ("F.mish(a)", "nn.Mish()(a)", "a * torch.tanh(F.softplus(a))"),
+    ("F.selu(a)", "nn.SELU()(a)", "torch.selu(a)"),
+    ("F.softsign(a)", "nn.Softsign()(a)", "a / (1.0 + torch.abs(a))"),
+    ("F.logsigmoid(a)", "nn.LogSigmoid()(a)"),
+    ("F.celu(a)", "nn.CELU()(a)"),
+    ("F.gelu(a, approximate='tanh')", "nn.GELU(approximate='tanh')(a)"),
+    ("F.l1_loss(a, b)", "nn.L1Loss()(a, b)", "torch.mean(torch.abs(a - b))", "(a - b).abs().mean()"),
+    ("F.smooth_l1_loss(a, b)", "nn.SmoothL1Loss()(a, b)"),
+    ("F.huber_loss(a, b)", "nn.HuberLoss()(a, b)"),
+    ("F.max_pool1d(a, c, stride=d, padding=e)", "nn.MaxPool1d(c, stride=d, padding=e)(a)", "nn.MaxPool1d(c, d, e)(a)"),
+    ("F.avg_pool1d(a, c, stride=d, padding=e)", "nn.AvgPool1d(c, stride=d, padding=e)(a)", "nn.AvgPool1d(c, d, e)(a)"),
+    ("F.max_pool2d(a, c, stride=d, padding=e)", "nn.MaxPool2d(c, stride=d, padding=e)(a)", "nn.MaxPool2d(c, d, e)(a)"),
+    ("F.avg_pool2d(a, c, stride=d, padding=e)", "nn.AvgPool2d(c, stride=d, padding=e)(a)", "nn.AvgPool2d(c, d, e)(a)"),
+    ("torch.cumsum(a, dim=c)", "a.cumsum(dim=c)", "torch.cumsum(a, c)"),
     ("torch.sin(a)", "a.sin()"),
     ("torch.cos(a)", "a.cos()"),
     ("torch.exp(a)", "a.exp()"),
@@ -36,16 +56,20 @@ SAME: tuple[tuple[str, ...], ...] = (
     ("torch.rsqrt(a)", "a.rsqrt()", "1.0 / torch.sqrt(a)", "a.pow(-0.5)"),
     ("torch.maximum(a, b)", "torch.max(a, b)", "a.maximum(b)"),
     ("torch.minimum(a, b)", "torch.min(a, b)", "a.minimum(b)"),
-    ("torch.softmax(a, dim=-1)", "F.softmax(a, dim=-1)", "a.softmax(dim=-1)", "nn.Softmax(dim=-1)(a)", "torch.softmax(a, -1)"),
+    ("torch.softmax(a, dim=-1)", "F.softmax(a, dim=-1)", "a.softmax(dim=-1)", "nn.Softmax(dim=-1)(a)",
+        "torch.softmax(a, -1)"),
     ("torch.log_softmax(a, dim=-1)", "F.log_softmax(a, dim=-1)", "a.log_softmax(-1)", "nn.LogSoftmax(dim=-1)(a)"),
-    ("F.layer_norm(a, (a.shape[-1],))", "F.layer_norm(a, a.shape[-1:])", "F.layer_norm(a, [a.size(-1)])", "F.layer_norm(a, (a.size(-1),), eps=1e-5)"),
+    ("F.layer_norm(a, (a.shape[-1],))", "F.layer_norm(a, a.shape[-1:])", "F.layer_norm(a, [a.size(-1)])",
+        "F.layer_norm(a, (a.size(-1),), eps=1e-5)"),
     ("torch.amax(a, dim=-1)", "a.amax(dim=-1)", "torch.max(a, dim=-1).values", "torch.max(a, dim=-1)[0]", "a.max(-1)[0]"),
     ("torch.amin(a, dim=-1)", "a.amin(dim=-1)", "torch.min(a, dim=-1).values", "torch.min(a, dim=-1)[0]", "a.min(-1)[0]"),
-    ("torch.amax(a, dim=-1, keepdim=True)", "a.amax(-1, keepdim=True)", "a.max(dim=-1, keepdim=True)[0]", "torch.max(a, dim=-1, keepdim=True).values"),
+    ("torch.amax(a, dim=-1, keepdim=True)", "a.amax(-1, keepdim=True)", "a.max(dim=-1, keepdim=True)[0]",
+        "torch.max(a, dim=-1, keepdim=True).values"),
     ("torch.logsumexp(a, dim=-1)", "a.logsumexp(dim=-1)", "torch.logsumexp(a, -1)"),
     ("a.sum(dim=-1)", "torch.sum(a, dim=-1)", "a.sum(-1)", "torch.sum(a, -1)"),
     ("a.mean(dim=-1)", "torch.mean(a, dim=-1)", "a.mean(-1)", "torch.mean(a, -1)"),
-    ("a.sum(dim=-1, keepdim=True)", "torch.sum(a, dim=-1, keepdim=True)", "a.sum(-1, keepdim=True)", "a.sum(-1).unsqueeze(-1)"),
+    ("a.sum(dim=-1, keepdim=True)", "torch.sum(a, dim=-1, keepdim=True)", "a.sum(-1, keepdim=True)",
+        "a.sum(-1).unsqueeze(-1)"),
     ("a.mean(dim=-1, keepdim=True)", "torch.mean(a, dim=-1, keepdim=True)", "a.mean(-1, keepdim=True)", "a.mean(-1, True)"),
     ("torch.mean(a, dim=-1, keepdim=True)", "a.mean(dim=-1, keepdim=True)", "a.mean(-1, keepdim=True)"),
     ("torch.mean(a)", "a.mean()"),
@@ -55,16 +79,18 @@ SAME: tuple[tuple[str, ...], ...] = (
     ("a * b", "torch.mul(a, b)", "a.mul(b)", "b * a"),
     ("a / b", "torch.div(a, b)", "a.div(b)"),
 )  # fmt: skip
-"""Expressions that mean the same. `b` stands for any expression, `c` for a number, `a` for what is none. The first of a row is looked for, and
-rows before others; a module that is made and called becomes a submodule."""
+"""Expressions that mean the same. `b` stands for any expression, `c` to `e` for numbers, `a` for what is none. The first of a row
+is looked for, rows before others; a module that is made and called becomes a submodule."""
 COMPOSED = tuple(ast.parse(row[0], mode="eval").body for row in SAME)
 OPERATORS = ("a + b", "a - b", "a * b", "a / b")
 ARITHMETIC = 0.12
 """Share of plain operators that become functions: few people write so."""
 VALUES = ("h", "out", "value", "t", "hidden", "y", "result", "res", "z", "tmp", "x1", "features")
 ARGUMENTS = (
-    "x", "y", "a", "b", "input", "other", "inputs", "tensor", "hidden_states", "residual", "logits", "pred", "target", "features",
-    "q", "k", "gate", "up", "left", "right", "data", "signal", "scores", "bias", "weight", "skip", "input_tensor", "u", "w", "inp",
+    "x", "y", "a", "b", "input", "other", "inputs", "tensor", "hidden_states", "residual", "logits", "pred", "target",
+    "features",
+    "q", "k", "gate", "up", "left", "right", "data", "signal", "scores", "bias", "weight", "skip", "input_tensor", "u", "w",
+    "inp",
 )  # fmt: skip
 LAYERS = ("act", "activation", "layer", "op", "fn", "norm", "first", "second", "func", "head", "module", "stage")
 NUMBERS = ("scale", "alpha", "beta", "factor", "limit", "shift", "slope", "c", "value", "coefficient", "gain", "eps")
@@ -85,13 +111,15 @@ SIZES = (
     ("batch", "width"), ("n", "m"), ("BATCH_SIZE", "HIDDEN"),
 )  # fmt: skip
 HEADS = (
-    "import torch\nimport torch.nn.functional as F\nfrom torch import nn", "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F",
-    "import torch\nfrom torch import nn\nfrom torch.nn import functional as F", "import math\n\nimport torch\nimport torch.nn as nn\nimport torch.nn.functional as F",
+    "import torch\nimport torch.nn.functional as F\nfrom torch import nn",
+    "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F",
+    "import torch\nfrom torch import nn\nfrom torch.nn import functional as F",
+    "import math\n\nimport torch\nimport torch.nn as nn\nimport torch.nn.functional as F",
     "from typing import Optional\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import Tensor, nn",
 )  # fmt: skip
 TENSOR = "torch.Tensor"
 SHARES = (0.3, 0.3, 0.6, 0.4, 0.6, 0.5, 0.5)
-"""Of modules that have numbers in the constructor, a helper, other names, types, docstrings, inputs of another kind, named sizes."""
+"""Of modules with numbers in the constructor, a helper, other names, types, docstrings, other inputs, named sizes."""
 
 
 def restyled(source: str, seed: int | str) -> str:
@@ -231,7 +259,7 @@ class _Form:
     def headed(self) -> str:
         """The text with imports of another kind, and blank lines where people leave them."""
         body = [n for n in self.tree.body if not isinstance(n, ast.Import | ast.ImportFrom)]
-        said = [f'"""{n.value.value}"""' for n in body if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)]
+        said = [f'"""{ast.literal_eval(n.value)}"""' for n in body if isinstance(n, ast.Expr)]
         rest = ast.unparse(ast.fix_missing_locations(ast.Module([n for n in body if not isinstance(n, ast.Expr)], [])))
         blank = self.draw.choice(("\n\n\n", "\n\n"))
         rest = re.sub(r"\n+(?=(?:class|def) )", blank, re.sub(r"(?<=\n)( .*)\n(?=\w+ = )", rf"\1{blank}", rest))
@@ -267,7 +295,7 @@ class _Spelling(ast.NodeTransformer):
         held = {name: self.visit(value) for name, value in found.items()}
         share = ARITHMETIC if row[0] in OPERATORS else self._share
         chosen = self._choice(row[1:]) if self._form.draw.random() < share else row[0]
-        return _filled(self._placed(chosen), held)
+        return self._placed(chosen, held)
 
     def _choice(self, row: tuple[str, ...]) -> str:
         layers = [text for text in row if text.startswith("nn.") and ")(" in text]
@@ -275,12 +303,14 @@ class _Spelling(ast.NodeTransformer):
         chosen = layers if layers and (not others or self._form.draw.random() < self._layers) else others or layers
         return self._form.draw.choice(chosen)
 
-    def _placed(self, text: str) -> str:
-        """A module that is made and called: as a submodule, unless it has a number that only this call knows."""
-        made = re.match(r"(nn\.\w+\([^()]*\))(\(.*\))$", text)
-        if made is None or re.search(r"\bc\b", made[1]) or self._form.draw.random() < 0.1:
-            return text
-        return self._form.keep((*LAYERS, made[1][3:].partition("(")[0].lower()), made[1]) + made[2]
+    def _placed(self, text: str, held: dict[str, ast.AST]) -> ast.expr:
+        """The expression with what its letters stand for; a module that is made and called is a submodule nearly always."""
+        found = _filled(text, held)
+        if not isinstance(found, ast.Call) or not isinstance(found.func, ast.Call) or self._form.draw.random() < 0.1:
+            return found
+        made = ast.unparse(found.func)
+        kept = self._form.keep((*LAYERS, made[3:].partition("(")[0].lower()), made)
+        return ast.Call(ast.parse(kept, mode="eval").body, found.args, found.keywords)
 
 
 class _Numbers(ast.NodeTransformer):
@@ -312,8 +342,8 @@ def _reads(line: ast.stmt, name: str) -> bool:
 
 def _matches(pattern: ast.AST, node: ast.AST, found: dict[str, ast.expr]) -> bool:
     """Whether the node is of the pattern, with what its letters stand for."""
-    if isinstance(pattern, ast.Name) and pattern.id in "abc":
-        if not isinstance(node, ast.expr) or (pattern.id != "b" and (pattern.id == "c") != _is_number(node)):
+    if isinstance(pattern, ast.Name) and pattern.id in "abcde":
+        if not isinstance(node, ast.expr) or (pattern.id != "b" and (pattern.id in "cde") != _is_number(node)):
             return False
         return ast.dump(found.setdefault(pattern.id, node)) == ast.dump(node)
     if type(pattern) is not type(node):

@@ -1,6 +1,6 @@
 """One kernel in several texts that compute the same: other launch and block sizes, other names of what it is given.
 
-A policy that has met one right answer to a module has nothing to choose from: reinforcement learning then has nothing to explore.
+A policy that has met one right answer to a module has nothing to choose from, and reinforcement learning nothing to explore.
 """
 
 import ast

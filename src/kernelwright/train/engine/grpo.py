@@ -19,10 +19,10 @@ from kernelwright.train.engine.network import Network, lora, open_network
 from kernelwright.train.engine.rollouts import Rollouts, as_dicts
 from kernelwright.train.engine.sft import save
 from kernelwright.train.engine.watch import (
+    FallsWithTime,
     Finite,
     Heard,
     Watch,
-    agreed,
     last_checkpoint,
     micro_batches,
     processes,
@@ -82,11 +82,12 @@ def keep_reference(network: Network, place: Path) -> None:
     network.model.config.name_or_path = str(place)
 
 
-class _Trainer(trl.GRPOTrainer):  # type: ignore[misc]
+class _Trainer(FallsWithTime, trl.GRPOTrainer):  # type: ignore[misc]
     """TRL's, with advantages below zero of a weight of their own, tokens' own credit, and a rate that falls with the time."""
 
     def __init__(self, *, recipe: Grpo, rollouts: Rollouts, **rest: Any) -> None:  # noqa: ANN401  TRL's
-        self._recipe, self._rollouts, self._since = recipe, rollouts, monotonic()
+        self._recipe, self._rollouts = recipe, rollouts
+        self.kw_recipe, self.kw_since = recipe, monotonic()
         super().__init__(**rest, rollout_func=rollouts)
 
     def _generate_and_score_completions(self, inputs: Any) -> Any:  # noqa: ANN401
@@ -95,24 +96,6 @@ class _Trainer(trl.GRPOTrainer):  # type: ignore[misc]
             made["advantages"] = with_credit(made["advantages"], self._rollouts.credit, made["completion_ids"].shape[1])
         made["advantages"] = weighed(made["advantages"], self._recipe.negative)
         return made
-
-    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:  # noqa: ANN401
-        """See `transformers.Trainer.create_scheduler`: how many steps there will be is not known where time ends a run."""
-        recipe = self._recipe
-        if not recipe.decay or recipe.seconds is None:
-            return super().create_scheduler(num_training_steps, optimizer)
-        whole, since = recipe.seconds, self._since
-        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
-            optimizer or self.optimizer,
-            lambda step: rate_share(step, recipe.warmup, agreed((monotonic() - since) / whole)),
-        )
-        self._created_lr_scheduler = True
-        return self.lr_scheduler
-
-
-def rate_share(step: int, warmup: int, spent: float) -> float:
-    """Share of the learning rate at a step, when so much of the time is spent."""
-    return min(1.0, (step + 1) / max(1, warmup)) * max(0.0, 1.0 - spent)
 
 
 def with_credit(advantages: torch.Tensor, credit: Sequence[Sequence[float]], width: int) -> torch.Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import datasets
@@ -20,6 +21,7 @@ from kernelwright.records.base import Record
 from kernelwright.train.data.prompts import Piece
 from kernelwright.train.engine.network import Network, lora, open_network
 from kernelwright.train.engine.watch import (
+    FallsWithTime,
     Finite,
     Heard,
     Watch,
@@ -29,7 +31,7 @@ from kernelwright.train.engine.watch import (
     silence,
     sound_attention,
 )
-from kernelwright.train.recipe import MODEL, Judge, Sft
+from kernelwright.train.recipe import MODEL, Judge, Sft, Training
 
 datasets.disable_progress_bars()
 UNLEARNT = -100
@@ -45,10 +47,12 @@ def train_sft(
 ) -> Path:
     """Train, go on from the last checkpoint if there is one, and save the model; returns its folder.
 
+    The recipe's seconds count from the beginning, so that the rows that are made first take of them too.
+
     Raises:
         UsageError: no row is short enough, or the model cannot be loaded.
     """
-    network = open_network(recipe.model)
+    since, network = monotonic(), open_network(recipe.model)
     made = _tokenized(network, pieces, recipe.max_tokens)
     if not len(made):
         raise UsageError(f"no sample of {recipe.data!r} fits into max_tokens = {recipe.max_tokens}: raise it")
@@ -64,19 +68,29 @@ def train_sft(
         dataloader_num_workers=0 if shared["use_cpu"] else READERS,
         dataset_kwargs={"skip_prepare_dataset": True},
     )
-    trainer = trl.SFTTrainer(
+    trainer = _Trainer(
+        recipe=recipe,
+        since=since,
         model=network.model,
         args=settings,
         train_dataset=made,
         processing_class=network.tokenizer,
         data_collator=Collator(network.tokenizer.pad_token_id, pad_to_multiple_of=PAD_MULTIPLE),
         peft_config=lora(recipe.lora_rank),
-        callbacks=[Watch(keep, heard, recipe.seconds), Finite()],
+        callbacks=[Watch(keep, heard, recipe.seconds, since=since), Finite()],
     )
     silence(trainer)
     sound_attention()
     trainer.train(resume_from_checkpoint=last_checkpoint(folder))
     return save(trainer, network, folder)
+
+
+class _Trainer(FallsWithTime, trl.SFTTrainer):  # type: ignore[misc]
+    """TRL's, with a rate that falls with the time."""
+
+    def __init__(self, *, recipe: Training, since: float, **rest: Any) -> None:  # noqa: ANN401  TRL's
+        self.kw_recipe, self.kw_since = recipe, since
+        super().__init__(**rest)
 
 
 def save(trainer: trl.SFTTrainer | trl.GRPOTrainer, network: Network, folder: Path) -> Path:

@@ -35,11 +35,20 @@ class Watch(transformers.TrainerCallback):  # type: ignore[misc]
     """Writes `Progress` and passes it on; stops the trainer, with a checkpoint, before a step that there is no time for."""
 
     def __init__(
-        self, keep: Callable[[Record], None], heard: Heard, seconds: float | None = None, alike: int = 1
+        self,
+        keep: Callable[[Record], None],
+        heard: Heard,
+        seconds: float | None = None,
+        alike: int = 1,
+        since: float | None = None,
     ) -> None:
-        """Begin the clock. The next step may take as long as any of the last `alike`: one of these writes rollouts."""
-        self._keep, self._heard, self._since, self._seconds = keep, heard, monotonic(), seconds
-        self._began, self._took = self._since, deque[float](maxlen=alike)
+        """Know the limit, which counts from `since`: rows that are made first take of it too.
+
+        The next step may take as long as any of the last `alike`: one of these writes rollouts.
+        """
+        self._keep, self._heard, self._seconds = keep, heard, seconds
+        self._since = monotonic() if since is None else since
+        self._began, self._took = monotonic(), deque[float](maxlen=alike)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: object) -> None:  # noqa: ANN401
         """See `TrainerCallback.on_step_begin`."""
@@ -60,6 +69,32 @@ class Watch(transformers.TrainerCallback):  # type: ignore[misc]
         made = Progress(step=state.global_step, of=state.max_steps, seconds=monotonic() - self._since, figures=figures)
         self._keep(made)
         self._heard(made)
+
+
+class FallsWithTime:
+    """A trainer whose learning rate falls with the time that is left: how many steps there will be is not known then."""
+
+    kw_recipe: Training
+    kw_since: float
+
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:  # noqa: ANN401
+        """See `transformers.Trainer.create_scheduler`."""
+        recipe, began = self.kw_recipe, monotonic()
+        trainer: Any = self
+        if not recipe.decay or recipe.seconds is None:
+            return super().create_scheduler(num_training_steps, optimizer)  # type: ignore[misc]
+        whole = max(1.0, recipe.seconds - (began - self.kw_since))
+        trainer.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
+            optimizer or trainer.optimizer,
+            lambda step: rate_share(step, recipe.warmup, agreed((monotonic() - began) / whole)),
+        )
+        trainer._created_lr_scheduler = True
+        return trainer.lr_scheduler
+
+
+def rate_share(step: int, warmup: int, spent: float) -> float:
+    """Share of the learning rate at a step, when so much of the time is spent."""
+    return min(1.0, (step + 1) / max(1, warmup)) * max(0.0, 1.0 - spent)
 
 
 def shared_arguments(recipe: Training, folder: Path) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class Stage(Record):
     @property
     def inputs(self) -> tuple[str, ...]:
         """What it reads, as it is named."""
-        return tuple(str(value) for name in ("model", "data", "variants", "pace") if (value := getattr(self, name, "")))
+        return tuple(str(value) for name in ("model", "data", "variants") if (value := getattr(self, name, "")))
 
 
 class Training(Stage):
@@ -55,8 +55,6 @@ class Training(Stage):
     """That train together, under torchrun."""
     reserve: float = 0.0
     """Seconds of a call that are left to later stages."""
-    pace: str = ""
-    """A stage with a few steps: as many steps are made as there is time for within `seconds`, at most `steps`."""
 
 
 class SftStage(Training, Sft):

@@ -47,9 +47,7 @@ GONE_S = 5.0
 """What the kernel may take to end what was killed, and to free its GPU."""
 LOOK_S = 0.5
 COLD = 2
-"""Steps that find caches cold, and tell nothing of a training's pace."""
-FEW_STEPS = 40
-"""Least steps of a training whose number follows from its pace."""
+"""Steps that find caches cold, and tell nothing of how long a step takes."""
 MARK = "KERNELWRIGHT_STAGE"
 KEPT = ("before", "forms")
 """Measures that may be known of the same model from elsewhere."""
@@ -238,19 +236,15 @@ def recipe_of(stage: Training, folder: Path, name: str, left: float) -> Recipe:
     changed: Figures = {"seconds": None if given == inf else given, "data": str(data_of(folder, asked.data))}
     if (place / RECIPE).exists():
         begun = RECIPES.validate_json((place / RECIPE).read_text(encoding="utf-8"))
-        changed |= {"model": begun.model} | ({"steps": begun.steps} if stage.pace else {})
+        changed["model"] = begun.model
     else:
         changed["model"] = model_of(folder, asked.model)
-        if stage.pace:
-            step_s = float(str(read_figures(folder / stage.pace)["step_s"]))
-            room = min(asked.seconds or inf, left) - START_S
-            changed["steps"] = max(FEW_STEPS, int(min(asked.steps, room / step_s)))
     return RECIPES.validate_python({**own, **changed})
 
 
 def _missing(stage: Training, asked: Recipe, place: Path) -> float:
     """Seconds of a training's time that earlier calls have left; endless where its steps end it."""
-    if asked.seconds is None or stage.pace:
+    if asked.seconds is None:
         return inf
     return max(1.0, asked.seconds - float(str(read_figures(place).get("trained_s", 0.0))))
 
@@ -301,8 +295,9 @@ def ended(child: "subprocess.Popen[bytes]", mark: str) -> int:
     """
     if (status := child.poll()) is not None:
         return status
+    # It alone: readers of a trainer that end before it are an error to it, and nothing is saved.
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGTERM)
+        os.kill(child.pid, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(STOP_S)
     end = monotonic() + GONE_S

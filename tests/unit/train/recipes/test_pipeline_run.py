@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernelwright.train.recipe import Progress, keep_recipe
+from kernelwright.train.recipe import Progress
 from kernelwright.train.recipes import run
 from kernelwright.train.recipes.plan import Pipeline, read_pipeline
 from kernelwright.train.recipes.run import ended, marked, plan, recipe_of, run_pipeline, take_known, training_figures
@@ -102,10 +102,31 @@ def test_a_stage_that_outlasts_the_call_is_ended(called, monkeypatch):
     assert heard[0][1].startswith("failed")
 
 
+READING = """
+import signal, subprocess, sys, time
+reader = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+def stop(*_):
+    time.sleep(0.3)
+    open(sys.argv[1], "w").write("saved" if reader.poll() is None else "its reader is gone")
+    sys.exit(3)
+signal.signal(signal.SIGTERM, stop)
+print("begun", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_stage_that_is_ended_can_save_since_its_readers_live_on_until_then(tmp_path):
+    environment = {**os.environ, run.MARK: "here"}
+    command = [sys.executable, "-c", READING, str(tmp_path / "saved")]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, start_new_session=True)
+    assert child.stdout.readline() == b"begun\n"
+    assert run.ended(child, "here") == 3
+    assert (tmp_path / "saved").read_text() == "saved"
+    assert list(run.marked("here")) == []
+
+
 TRAINED = {
     "base": {"kind": "scratch", "data": "d"},
-    "pace": {"kind": "sft", "model": "m", "data": "d", "steps": 40},
-    "sft": {"kind": "sft", "model": "m", "data": "d", "steps": 300, "seconds": 245, "pace": "pace"},
     "grpo": {"kind": "grpo", "model": "m", "data": "d", "steps": 200, "seconds": 300, "reserve": 100, "processes": 2},
 }
 
@@ -132,15 +153,6 @@ def test_a_training_takes_what_its_own_time_and_the_call_leave(training):
     assert recipe_of(stages["grpo"], folder, "grpo", 345.0).seconds == 200.0
     training(grpo={"trained_s": 250.0})
     assert recipe_of(stages["grpo"], folder, "grpo", 1000.0).seconds == 50.0
-
-
-def test_steps_follow_from_the_pace_and_stay_when_a_training_goes_on(training):
-    folder, stages = training(pace={"step_s": 2.0})
-    first = recipe_of(stages["sft"], folder, "sft", 1000.0)
-    assert first.steps == 100  # (245 - 45) / 2
-    keep_recipe(folder / "sft", first)
-    training(pace={"step_s": 9.0})
-    assert recipe_of(stages["sft"], folder, "sft", 1000.0).steps == 100
 
 
 def test_a_training_is_over_with_its_steps_or_when_a_rest_is_not_worth_a_start(training):

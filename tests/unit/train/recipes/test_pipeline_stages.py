@@ -97,7 +97,7 @@ def test_grpo_practises_on_what_the_policy_is_unsure_of_and_leaves_long_kernels_
     chances, sizes = {"a": 0.001, "b": 0.3, "c": 0.9, "d": 0.3}, {"d": 100}
     monkeypatch.setattr(frontend, "token_counts", lambda model, samples: [sizes.get(one.family, 1) for one in samples])
     monkeypatch.setattr(
-        frontend, "likelihoods", lambda model, samples: [math.log(chances[one.family]) for one in samples]
+        frontend, "likelihoods", lambda model, samples, variant: [math.log(chances[one.family]) for one in samples]
     )
     monkeypatch.setattr(frontend, "unseen", lambda samples, first=None: [])
     monkeypatch.setattr(frontend, "looked_at", lambda free, stage: [SimpleNamespace(family=name) for name in chances])
