@@ -30,7 +30,7 @@ MULTIPLYING = rf"{FAMILIES['attention']}|{FAMILIES['contraction']}|bilinear$|^(i
 ASSERTING = frozenset(
     f"aten.{name}.default" for name in ("binary_cross_entropy", "bernoulli", "multinomial", "poisson", "bernoulli_")
 )
-"""Operations that trap the whole device outside their domain: nothing beyond what was drawn is tried there."""
+"""Operations that trap a whole device outside their domain, beyond which nothing is tried there; on a host they raise."""
 
 
 ALIASES = frozenset({

@@ -6,7 +6,7 @@ answer (zeros, ones, a constant, a slice of an input, the input itself, its mean
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from itertools import product
 
@@ -150,7 +150,8 @@ def _describe(reference: ComputeProcess, source: TaskSource, target: Target, com
     )
     job.note("tracing the reference with torch.export")
     graph, free = _traced(reference, source)
-    workload = workload.model_copy(update={"inputs": _widened(reference, inputs, {*declared, *_stated(source)})})
+    inputs, parameters = _widened(reference, inputs, workload, {*declared, *_stated(source)})
+    workload = workload.model_copy(update={"inputs": inputs, "parameters": parameters})
     random = tuple(i for i, differs in enumerate(loaded.random) if differs)
     rules = comparators(source, workload, graph, random)
     flags = Numerics(mode=command.numerics, flags=loaded.flags)
@@ -185,16 +186,30 @@ def _stated(source: TaskSource) -> set[int]:
 
 
 def _widened(
-    reference: ComputeProcess, inputs: tuple[TensorSpec | Scalar, ...], declared: Collection[int]
-) -> tuple[TensorSpec | Scalar, ...]:
-    """What was drawn without signs is evidence and no limit: where the reference is defined with them, so are inputs."""
-    tried = [
-        n for n, i in enumerate(inputs)
-        if isinstance(i, TensorSpec) and n not in declared and i.numel and i.domain is Domain.NON_NEGATIVE
+    reference: ComputeProcess, inputs: tuple[TensorSpec | Scalar, ...], workload: Workload, declared: Collection[int]
+) -> tuple[tuple[TensorSpec | Scalar, ...], tuple[TensorSpec, ...]]:
+    """What came without signs is evidence and no limit: inputs and parameters have them where the reference is defined so."""
+    tried = [n for n in _unsigned(inputs) if n not in declared]
+    own = [n for n in _unsigned(workload.parameters) if workload.parameters[n].name not in workload.constants]
+    if not tried and not own:
+        return inputs, workload.parameters
+    found = reference.ask(Widen(inputs=tried, parameters=own))
+    signed, signed_own = {*found.inputs} & {*tried}, {*found.parameters} & {*own}
+    return (
+        tuple(_real(i) if isinstance(i, TensorSpec) and n in signed else i for n, i in enumerate(inputs)),
+        tuple(_real(p) if n in signed_own else p for n, p in enumerate(workload.parameters)),
+    )
+
+
+def _unsigned(specs: Sequence[TensorSpec | Scalar]) -> list[int]:
+    return [
+        n for n, one in enumerate(specs)
+        if isinstance(one, TensorSpec) and one.numel and one.domain is Domain.NON_NEGATIVE
     ]  # fmt: skip
-    found = reference.ask(Widen(inputs=tried)).inputs if tried else ()
-    signed = {n for n in found if n in tried}
-    return tuple(i.model_copy(update={"domain": Domain.REAL}) if n in signed else i for n, i in enumerate(inputs))
+
+
+def _real(spec: TensorSpec) -> TensorSpec:
+    return spec.model_copy(update={"domain": Domain.REAL})
 
 
 def _refuse_unfit(loaded: TaskLoaded, source: TaskSource) -> None:

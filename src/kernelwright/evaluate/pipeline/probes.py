@@ -16,14 +16,13 @@ import torch
 from kernelwright.evaluate import float8, pieces
 from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
 from kernelwright.evaluate.sandbox.process import ChildRaisedError, TamperedError
-from kernelwright.evaluate.session.cases import Case
+from kernelwright.evaluate.session.cases import Case, traps
 from kernelwright.evaluate.session.input_sensitivity import Elements
 from kernelwright.evaluate.session.loaded import LoadedCandidate, NotRunError, Offsets
 from kernelwright.evaluate.session.open_ties import forgive
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.verify.compare import Wrong
 from kernelwright.evaluate.verify.distributions import REPLACED, InputDistribution
-from kernelwright.records.graph import ASSERTING
 from kernelwright.records.tensor import Domain, TensorSpec
 
 RERUNS = 20
@@ -138,7 +137,7 @@ def perturbation(scene: Scene) -> str:
     """One element changes: the result must change where the reference's does, and nowhere else."""
     scene.must_have_outputs()
     session = scene.session
-    if not ASSERTING.isdisjoint(node.op for node in session.task.graph.nodes):
+    if traps(session.task):
         raise NotRunError("beyond what was drawn, its operations end the whole device's process")
     structured = [i for i, s in enumerate(session.structures) if s.how not in ("mixed", "varied")]
     structured += [i for i, spec in enumerate(session.tensors) if spec.name in session.task.workload.constants]

@@ -31,7 +31,7 @@ from kernelwright.evaluate.pipeline.timed_output_check import (
 from kernelwright.evaluate.pipeline.timing_sanity import doubted, placed
 from kernelwright.evaluate.sandbox.compute_process import MOST_CALLS, ComputeProcess
 from kernelwright.evaluate.sandbox.process import DeviceFullError, ReferenceRaisedError
-from kernelwright.evaluate.session.cases import Fit
+from kernelwright.evaluate.session.cases import Fit, traps
 from kernelwright.evaluate.session.loaded import LoadedCandidate, Respawn
 from kernelwright.evaluate.session.session import Session
 from kernelwright.evaluate.session.trial import FAILURES, Trial
@@ -43,7 +43,6 @@ from kernelwright.evaluate.timing.statistics import Stopping
 from kernelwright.evaluate.verify.distributions import AS_GIVEN, HUGE, REPLACED, SCALES, InputDistribution
 from kernelwright.records.comparator import Statistical
 from kernelwright.records.evaluation import Evaluation, Measured, Suspect
-from kernelwright.records.graph import ASSERTING
 from kernelwright.records.measure import BaselineName, Load, Side, Timing, Versus
 from kernelwright.records.policy import Policy
 
@@ -217,10 +216,10 @@ def fresh_inputs(session: Session, policy: Policy) -> FreshInputs:
     fresh = FreshInputs(session.stocks(), session.view, session.draw_at)
     fresh.enabled = policy.defences.fresh_inputs
     fresh.parameters_stay = not policy.defences.random_parameters or session.weights != "fresh"
-    fresh.bears_huge = any(case.distribution == HUGE.name for case in session.cases)
+    fresh.bears_huge = any(one.name == HUGE.name and one.only is None for one in session.borne)
     if not any(isinstance(rule, Statistical) for rule in session.task.comparators):
         # Of random results all calls are compared together, and the large ones would count alone.
-        fresh.scales = tuple(SCALES[one.name] for one in session.borne if one.name in SCALES)
+        fresh.scales = tuple(SCALES[one.name] for one in session.borne if one.name in SCALES and one.only is None)
     fresh.meant = [partial(_meant, session, one) for one in session.borne if one.of_meaning]
     session.fit = session.fit or fit_of(session, fresh)
     fresh.drawn, fresh.bears_challenge = session.fit.drawn, session.fit.challenge
@@ -367,7 +366,7 @@ def fit_of(session: Session, fresh: FreshInputs) -> Fit:
     """
     if not fresh.enabled or not session.layout.spare:
         return Fit(drawn=False, challenge=False)
-    if session.led_astray or not ASSERTING.isdisjoint(node.op for node in session.task.graph.nodes):
+    if session.led_astray or traps(session.task):
         return Fit(drawn=True, challenge=False)
     fresh.drawn = not _finite(session, fresh, challenge=False)
     return Fit(drawn=fresh.drawn, challenge=_finite(session, fresh, challenge=True))

@@ -3,14 +3,22 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kernelwright.devices import kinds
 from kernelwright.evaluate.session import expectations
 from kernelwright.evaluate.verify.compare import Expectation
 from kernelwright.evaluate.verify.distributions import InputDistribution
+from kernelwright.records.graph import ASSERTING
 from kernelwright.records.task import Task
 
 NO_ROOM = "no device memory for it"
 RAISES = "the reference raises"
 """Why a case is missing."""
+
+
+def traps(task: Task) -> bool:
+    """Whether an operation of the task ends the whole device's process beyond what was drawn; on a host it raises."""
+    on_device = kinds()[task.target.kind].gpu and task.target.present
+    return on_device and not ASSERTING.isdisjoint(node.op for node in task.graph.nodes)
 
 
 @dataclass(frozen=True)

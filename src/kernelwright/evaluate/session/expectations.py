@@ -267,14 +267,14 @@ def _by_one_accumulator(session: CaseContext, output: int, seen: Seen) -> Seen:
         return seen
     if changed.orders:
         times = (drawn + ACCUMULATORS * (seen.error - drawn)) / seen.error
-        more = Finer(times * seen.finer.local, times * seen.finer.averaged, seen.finer.lost)
+        more = replace(seen.finer, local=times * seen.finer.local, averaged=times * seen.finer.averaged)
         return replace(seen, error=times * seen.error, finer=more)
     if seen.error <= AMPLIFIED * drawn:
         return seen
     in_turn = _in_turn(session, output, seen)
     floor = compare.floor(session.task.workload.outputs[output], session.reduction(output), in_turn=in_turn)
     lost = changed.spreads * floor / AMPLIFIED
-    return replace(seen, error=max(seen.error, lost), finer=seen.finer.or_more(Finer(lost, 0.0, 0.0)))
+    return replace(seen, error=max(seen.error, lost), finer=seen.finer.or_more(replace(finer.NONE, local=lost)))
 
 
 def _in_turn(session: CaseContext, output: int, seen: Seen) -> int:

@@ -16,8 +16,10 @@ from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
 from kernelwright.evaluate.sandbox.messages.calls import FUSED, ROUNDED, Prepare, TakeParameters
 from kernelwright.evaluate.sandbox.process import ChildRaisedError, DeviceFullError, ReferenceRaisedError
 from kernelwright.evaluate.session import expectations
-from kernelwright.evaluate.session.cases import NO_ROOM, RAISES, Case, Fit, Observed, OriginalTask
+from kernelwright.evaluate.session.cases import NO_ROOM, RAISES, Case, Fit, Observed, OriginalTask, traps
 from kernelwright.evaluate.session.expectations import Seen
+from kernelwright.evaluate.session.fewer_inputs import of_some
+from kernelwright.evaluate.session.later_state import move_on
 from kernelwright.evaluate.session.memory import SETS, Memory, Shared
 from kernelwright.evaluate.session.seeds import SEED_BITS, Seeds
 from kernelwright.evaluate.session.subsample_check import coarse_averages
@@ -50,10 +52,9 @@ WEAKER = "positions count as numbers, no bound of its time follows from arithmet
 """What the referee cannot do where it does not know what a reference computes."""
 TF32_ERROR = 2.0**-14
 """Of a result's size: more than fp32 products err by, and less than those of factors with TF32's eleven bits."""
+Drawn = Sequence[torch.Tensor]
 Shown = tuple[float, Finer]
 """How far eager is from the truth in one output of one draw."""
-
-
 Size = Literal["full", "smaller"]
 """Of the task before an interpreter, where that of a session tells nothing of a kernel."""
 
@@ -113,6 +114,8 @@ class Session:
         # Seeds that there is no memory to keep still calibrate; each is drawn where the first kept draw will be.
         others = [self._shown_by_another_seed() for _ in range(self.policy.seeds - self.layout.kept)]
         drawn = [self._place_draw(i) for i in range(self.layout.kept)]
+        if self._slot:
+            move_on(self, (*self._given(0)[: len(self.inputs)], *self.timed_parameters()), self._generator)
         columns = zip(self.inputs, zip(*drawn, strict=True), strict=True)
         self.structures = [learnt(_stacked(column, spec), spec) for spec, column in columns]
         """What the draws of each input have in common."""
@@ -123,14 +126,16 @@ class Session:
         for slot, distribution in enumerate(self.distributions):
             job.step(f"the right answers in fp64: inputs {slot + 1} of {len(self.distributions)}, {distribution.name}")
             try:
-                self._admit_cases([self._light(self._tried(slot, distribution, drawn[slot % self.layout.kept]))])
+                found = self._tried(slot, distribution, draw := drawn[slot % self.layout.kept])
+                found = self._tried_of_some(slot, distribution, draw) if found.fault else found
+                self._admit_cases([self._light(found)])
             except (torch.OutOfMemoryError, DeviceFullError):
                 self.memory.trim()
                 self.dropped.append(f"{distribution.name}: {NO_ROOM}")
         self.memory.trim()
 
-    def _tried(self, slot: int, distribution: InputDistribution, drawn: Sequence[torch.Tensor]) -> Observed:
-        """What the reference says of an input distribution, or of a weaker one where it does not bear it."""
+    def _tried(self, slot: int, distribution: InputDistribution, drawn: Drawn, alone: bool = False) -> Observed:
+        """What the reference says of an input distribution, or of a weaker one where it does not bear it, unless `alone`."""
         made = self.memory.place_distribution(self, slot, distribution, drawn)
         found = self._observe(distribution, (*made, *self.timed_parameters()))
         if distribution.of_meaning and not found.fault:
@@ -138,8 +143,14 @@ class Session:
             found = replace(found, fault="" if worst <= 1 else "the eager reference itself is far from fp64")
         if found.fault and distribution.weaker:
             return self._tried(slot, distribution.weaker, drawn)
-        self.borne += () if found.fault else (distribution,)
+        self.borne += () if found.fault or alone else (distribution,)
         return found
+
+    def _tried_of_some(self, slot: int, distribution: InputDistribution, drawn: Drawn) -> Observed:
+        """The same of some inputs alone, where the reference does not bear it of all of them."""
+        touched = () if self.task.source.serial else distributions.touched(distribution, self.inputs)
+        some = of_some(distribution, touched, lambda one: not self._tried(slot, one, drawn, alone=True).fault)
+        return self._tried(slot, some or distribution, drawn)
 
     @property
     def without_graph(self) -> tuple[str, ...]:
@@ -178,11 +189,13 @@ class Session:
 
     def allowed_finer(self, output: int, eagers: Finer, in_turn: int = 0) -> Finer:
         """What a candidate's stretches and averages may err (docs/referee.md); anything where they are not looked at."""
-        if not self.calibrated or self.scan(output):
+        if not self.calibrated:
             return finer.ANY
         spec, comparator = self.task.workload.outputs[output], self.task.comparator(output)
         k = comparator.k if isinstance(comparator, Calibrated) else Calibrated().k
         worst = eagers.or_more(self.base_finer[output])
+        if self.scan(output):
+            return finer.of_scan(spec, worst, k)
         floor = compare.floor(spec, self.reduction(output), in_turn=in_turn)
         exponentials = compare.adds_exponentials(self.task.graph, output)
         sums = finer.Sums(self.reduction(output), output in self.coarse, in_turn if exponentials else 0)
@@ -190,7 +203,8 @@ class Session:
 
     def lines(self, output: int) -> Lines:
         """How an output is cut into lines, of which few may be lost (docs/referee.md)."""
-        return finer.lines_of(self.task.workload.outputs[output], max((t.numel for t in self.tensors), default=1))
+        largest, scan = max((t.numel for t in self.tensors), default=1), compare.running_sum(self.task, output)
+        return finer.lines_of(self.task.workload.outputs[output], largest)._replace(scan=scan)
 
     def settle(self) -> None:
         """See `Memory.settle`."""
@@ -483,7 +497,7 @@ def admitted_distributions(task: Task, policy: Policy) -> list[InputDistribution
         return []
     operations, given = [node.op for node in task.graph.nodes], task.workload
     longest = max((compare.reduction(task, output) for output in range(len(given.outputs))), default=1)
-    found = distributions.admitted(given.tensors, operations, given.outputs, longest)
+    found = distributions.admitted(given.tensors, operations, given.outputs, longest, traps(task))
     # At a size that was drawn it is the size that matters.
     few = task.source.part is not None and task.source.part.drawn
     return [*found[:1], *found[1:][-1:]] if few else found

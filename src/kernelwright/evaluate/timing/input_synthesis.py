@@ -26,6 +26,7 @@ import torch
 
 from kernelwright.evaluate import float8
 from kernelwright.evaluate.timing.structure import NONE, Structure, challenge
+from kernelwright.evaluate.verify.distributions import far_above
 from kernelwright.records.tensor import Domain, TensorSpec
 
 KINDS = 4
@@ -222,7 +223,8 @@ class FreshInputs:
         if spec.domain is Domain.REAL:
             # One alone is below zero where no draw is: who looks at a few elements hardly ever meets it.
             found[0] = -found[0].abs()
-        return float8.stored(found.clamp(-1e4, 1e4), values.dtype)
+        most = far_above(float8.wide(values))
+        return float8.stored(found.clamp(-most, most), values.dtype)
 
     def _others(self, stock: Stock, count: int) -> torch.Tensor:
         """Elements of what was drawn that are not zero, as many: what is added to zeros must be seen."""

@@ -228,6 +228,15 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
         product = np.matmul(operand(a, precision), operand(b, precision))
         return _new(product + acc.data, acc.dtype.scalar)
 
+    def create_reshape(self, arg: Handle, shape: list[int], allow_reorder: bool) -> Handle:
+        """Where elements may come in any order, they come in another one than a kernel could hope for."""
+        data = arg.data.reshape(-1)[::-1] if allow_reorder and arg.data.size > 1 else arg.data
+        return _new(np.ascontiguousarray(data).reshape(shape), arg.dtype.scalar)
+
+    def create_cat(self, lhs: Handle, rhs: Handle) -> Handle:
+        """As `create_reshape`: concatenation promises no order."""
+        return _new(np.concatenate([lhs.data, rhs.data])[::-1].copy(), lhs.dtype.scalar)
+
     def create_assert(self, condition: Handle, message: str) -> None:
         """All lanes must hold."""
         if not np.all(condition.data):

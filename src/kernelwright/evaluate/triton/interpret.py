@@ -32,6 +32,7 @@ from kernelwright.evaluate.triton.builder import PRECISIONS, RepairedBuilder
 from kernelwright.evaluate.triton.combine import install_trees
 from kernelwright.evaluate.triton.device import CudaPretence, RecordingDriver, absent_gpu
 from kernelwright.evaluate.triton.fault import Boundary, Fault, UnsupportedError
+from kernelwright.evaluate.triton.hints import install_hints
 from kernelwright.evaluate.triton.memory import tensors_of
 from kernelwright.evaluate.triton.model import (
     call,
@@ -210,6 +211,7 @@ def install() -> None:
     install_trees()
     install_libdevice()
     install_indices()
+    install_hints()
     builder.__class__ = RepairedBuilder  # the instance is shared: Triton's semantics hold it too
     builder.options = dataclasses.replace(
         builder.options,

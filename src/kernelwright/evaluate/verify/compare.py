@@ -247,10 +247,21 @@ def adds_exponentials(graph: OpGraph, output: int) -> bool:
     return any(word in node.op for name in names for node in graph.behind(name) for word in EXPONENTIALS)
 
 
+def running_sum(task: Task, output: int) -> tuple[int, int]:
+    """Elements of the running sum that an output is, and from one of them to the next in memory; none where it is none."""
+    names, shape = task.graph.outputs[output : output + 1], task.workload.outputs[output].shape
+    node = next((n for n in task.graph.nodes for r in n.result if r.name in names), None)
+    dim = node.argument("dim") if node is not None and "cumsum" in node.op else None
+    if not isinstance(dim, int) or not shape:
+        return (0, 0)
+    return shape[dim], prod(shape[dim:][1:]) if dim != -1 else 1
+
+
 def _scanned(node: OpNode, shapes: dict[str, tuple[int, ...]]) -> int:
     given, dim = node.argument("self"), node.argument("dim")
     shape = shapes.get(given.ref, ()) if isinstance(given, Ref) else ()
-    if not any(name in node.op for name in SCANS) or not shape:
+    exact = all(not one.floating for one in node.result)
+    if exact or not any(name in node.op for name in SCANS) or not shape:
         return 0
     return shape[dim] if isinstance(dim, int) else max(shape)
 

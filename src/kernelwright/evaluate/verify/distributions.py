@@ -4,14 +4,15 @@ The domains say which distributions a task admits. They follow KernelBench-Verif
 0.01, negated) with a huge element, integers and unaligned pointers added, and with what inputs mean (`meaning.py`).
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf, nan
 
 import torch
 
 from kernelwright.evaluate import float8
-from kernelwright.evaluate.verify.meaning import Given, OfEveryKind, Transform, far_from_zero, in_order
-from kernelwright.records.graph import ASSERTING
+from kernelwright.evaluate.verify.meaning import Across, Given, OfEveryKind, Transform, far_from_zero, in_order
 from kernelwright.records.tensor import Domain, TensorSpec
 
 PIECE = 1 << 26
@@ -19,6 +20,11 @@ PIECE = 1 << 26
 
 LARGEST = 1e4
 """What is far above all that is drawn, and in half precision still finite."""
+LARGE, NATURAL = 100.0, 4.0
+"""Magnitude of the largest element drawn from which on that is no longer so, and what it is of numbers of natural size."""
+SIGNED = 0.25
+"""Share of a parameter's elements that get another sign where all had one: a factor that is never negative can be taken out of
+a maximum."""
 LONG = 1 << 14
 """Elements of a reduction in which a single one, of like sign and size as all others, no longer shows."""
 
@@ -54,6 +60,8 @@ class InputDistribution:
     """Times their spread that values lie away from zero; 0 where they are not moved."""
     weaker: "InputDistribution | None" = None
     """What is tried in its place where the reference does not bear it."""
+    only: tuple[int, ...] | None = None
+    """Inputs that it changes, by their numbers, where the reference does not bear it of all; None: all."""
 
     @property
     def replaces(self) -> bool:
@@ -88,8 +96,15 @@ def _small(x: torch.Tensor, given: Given) -> None:
         x.view(-1)[where] = torch.minimum(low, -high)
 
 
+def far_above(x: torch.Tensor) -> float:
+    """What is far above all of these numbers, and finite in their dtype: LARGEST, or as many times what large ones are."""
+    low, high = x.aminmax()
+    most = float(torch.maximum(-low, high))
+    return min(LARGEST * most / NATURAL, torch.finfo(x.dtype).max / 16) if most > LARGE else LARGEST
+
+
 def _huge(x: torch.Tensor, given: Given) -> None:
-    x.view(-1)[int(given.below(x.numel(), (1,), x.device))] = LARGEST
+    x.view(-1)[int(given.below(x.numel(), (1,), x.device))] = far_above(x)
 
 
 def _ends(x: torch.Tensor, given: Given) -> None:
@@ -98,7 +113,7 @@ def _ends(x: torch.Tensor, given: Given) -> None:
     The first one is smaller: what one accumulator takes after it must not vanish beside it, and it must not hide the last
     one from a maximum.
     """
-    flat, largest = x.view(-1), LARGEST / (1 + given.number)
+    flat, largest = x.view(-1), far_above(x) / (1 + given.number)
     flat[0] = largest / 10
     flat[-1] = largest
 
@@ -165,7 +180,34 @@ def _of_meaning() -> tuple[InputDistribution, ...]:
     return ordered, far, InputDistribution(kinds, tuple(Domain), OfEveryKind(), of_meaning=True, weaker=every)
 
 
+def _across(across: Across) -> InputDistribution:
+    name, domains = f"{across} of every kind", (Domain.REAL, Domain.NON_NEGATIVE, Domain.MASK)
+    mild = InputDistribution(name, domains, OfEveryKind(weaker=True, across=across), of_meaning=True)
+    return InputDistribution(name, domains, OfEveryKind(across=across), of_meaning=True, weaker=mild)
+
+
 OF_MEANING = _of_meaning()
+COLUMNS, SLICES = _across("columns"), _across("slices")
+"""The same for what lies across rows: sums down the columns of a matrix, over a channel or over its places."""
+
+
+def _not_numbers(*values: float) -> Transform:
+    def change(x: torch.Tensor, given: Given) -> None:
+        kind = given.below(SPARSE * len(values), (x.numel(),), x.device).view(x.shape)
+        for number, value in enumerate(values):
+            x.masked_fill_(kind == number, value)
+
+    return change
+
+
+def _with_others(values: tuple[float, ...], *more: tuple[float, ...]) -> InputDistribution:
+    weaker = _with_others(*more) if more else None
+    return InputDistribution("no numbers", SCALABLE, _not_numbers(*values), of_meaning=True, weaker=weaker)
+
+
+ASKS, SPARSE = re.compile(r"nan|is(pos|neg)?inf|isfinite"), 64
+"""Operations that ask for what is no number, or give it a value, and of how many elements one is each."""
+NOT_NUMBERS = _with_others((nan, inf, -inf), (nan,), (inf, -inf))
 TOGETHER = _far("far from zero, together", together=True)
 """For several inputs: a difference of squares and products loses digits where all lie far on one side."""
 
@@ -175,24 +217,37 @@ def admitted(
     operations: Sequence[str] = (),
     outputs: Sequence[TensorSpec] = (),
     longest: int = 1,
+    traps: bool = False,
 ) -> list[InputDistribution]:
     """The input distributions that change at least one of these inputs, and the unaligned one where PyTorch bears it.
 
-    `longest`: how many elements the longest reduction adds up.
+    `longest`: how many elements the longest reduction adds up. `traps`: an operation ends the device's process outside its
+    domain.
     """
-    within = not ASSERTING.isdisjoint(operations)
     found = [
         r
         for r in (*DISTRIBUTIONS, *([ENDS] if longest >= LONG else []), *OF_MEANING)
-        if (not within or r.change is _small) and any(_touches(r, t) for t in inputs)
+        if (not traps or r.change is _small) and any(_touches(r, t) for t in inputs)
     ]
-    if _several(inputs) and not within:
+    if not traps:
+        found += [COLUMNS] * any(_touches(COLUMNS, t) and (len(t.shape) > 1 or not t.floating) for t in inputs)
+        found += [SLICES] * any(_touches(SLICES, t) and len(t.shape) > 2 and t.floating for t in inputs)
+        found += [NOT_NUMBERS] * (any(map(ASKS.search, operations)) and any(t.scalable for t in inputs))
+    if _several(inputs) and not traps:
         found.append(TOGETHER)
     if _one_of_choices(inputs, outputs):
         found.append(ALIKE)
-    if _one_of_several(inputs, outputs) and not within:
+    if _one_of_several(inputs, outputs) and not traps:
         found.append(COMMON)
     return found if any(word in op for op in operations for word in ALIGNED) else [*found, UNALIGNED]
+
+
+def touched(distribution: InputDistribution, inputs: Sequence[TensorSpec]) -> tuple[int, ...]:
+    """Inputs that it changes, by their numbers."""
+    alike = distribution.change is _alike
+    return tuple(
+        i for i, t in enumerate(inputs) if _touches(distribution, t) or (alike and t.domain in distribution.domains)
+    )
 
 
 def _touches(distribution: InputDistribution, spec: TensorSpec) -> bool:
@@ -225,8 +280,9 @@ def apply(
     """One input under an input distribution, written to `into`."""
     changed = torch.empty_like(x, memory_format=torch.contiguous_format) if into is None else into
     changed.copy_(x)
-    alike = distribution is ALIKE and given.spec.domain in ALIKE.domains
-    if x.numel() and (alike or _touches(distribution, given.spec)):
+    alike = distribution.change is _alike and given.spec.domain in ALIKE.domains
+    spared = distribution.only is not None and given.number not in distribution.only
+    if x.numel() and not spared and (alike or _touches(distribution, given.spec)):
         float8.change(changed, lambda values: _change_finite(distribution.change, values, given))
     return changed
 
@@ -270,4 +326,7 @@ def random_parameter(x: torch.Tensor, spec: TensorSpec, generator: torch.Generat
     noise = spread * 0.5 * torch.randn(x.shape, generator=generator, dtype=torch.float32, device=x.device)
     if spec.domain is not Domain.REAL:
         noise = noise.abs()
+    elif bool((given[finite] >= 0).all()):
+        lot = torch.rand(x.shape, generator=generator, dtype=torch.float32, device=x.device)
+        changed = torch.where(lot < SIGNED, -changed, changed)
     return float8.stored(torch.where(finite, changed + noise, given), x.dtype)

@@ -15,7 +15,7 @@ Eager's own figures calibrate both, as they do the largest error.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from math import log2, sqrt
 from typing import NamedTuple
 
@@ -48,8 +48,11 @@ MUCH = 16
 """Elements of an input for one of an output from which on leaving out that one alone is worth it."""
 ROUGHLY = 2.0**-6
 """Share of a line's own magnitude beyond which it is lost; in coarse dtypes some ulps, in the coarsest half of it."""
+MEETING, OF_STEPS = 8, 8.0
+"""Steps of a piece that are not looked at, and ulps that those of a running sum may be off: each partial result is rounded."""
 SPARED = 2.0**-7
 """Share of lines that may be lost in any case: less work than the smallest effect that is reported."""
+FEW_LINES = 64
 BY_CHANCE = 2
 """Lines that are not counted as lost: of sums with both signs one comes near nothing now and then, in one call of hundreds."""
 
@@ -61,13 +64,14 @@ class Finer:
     local: float = float("inf")
     averaged: float = float("inf")
     lost: float = float("inf")
+    steps: float = float("inf")
 
     def or_more(self, other: "Finer") -> "Finer":
         """The larger of each."""
-        return Finer(max(self.local, other.local), max(self.averaged, other.averaged), max(self.lost, other.lost))
+        return Finer(*map(max, astuple(self), astuple(other)))
 
 
-NONE = Finer(0.0, 0.0, 0.0)
+NONE = Finer(0.0, 0.0, 0.0, 0.0)
 ANY = Finer()
 
 
@@ -77,6 +81,8 @@ class Lines(NamedTuple):
     length: int = LINE
     periods: tuple[int, ...] = ()
     """Elements from one row to the next, for each way down."""
+    scan: tuple[int, int] = (0, 0)
+    """Elements of a running sum, and from one of them to the next in memory; none where it is no running sum."""
 
 
 ALONG = Lines()
@@ -98,7 +104,7 @@ def figures(got: torch.Tensor, wanted: torch.Tensor, scale: float, lines: Lines,
     if not got.is_floating_point() or not got.numel():
         return NONE
     g, w = got.reshape(-1), wanted.reshape(-1)
-    least = _least(w, got.dtype)
+    least, steps = _least(w, got.dtype), steps_of(got, wanted, lines)
     local, beyond = [], []
     lost = _Lost(lines, least, got.dtype)
     for mine, theirs in zip(g.split(CHUNK), w.split(CHUNK), strict=True):
@@ -113,7 +119,31 @@ def figures(got: torch.Tensor, wanted: torch.Tensor, scale: float, lines: Lines,
     # A NaN is larger than nothing.
     largest = float(torch.stack(local).nan_to_num(nan=0.0, posinf=float("inf")).max())
     mean = float(torch.stack(beyond).sum()) / g.numel() if averaged else 0.0
-    return Finer(largest, sqrt(mean), lost.share)
+    return Finer(largest, sqrt(mean), lost.share, steps)
+
+
+def steps_of(got: torch.Tensor, wanted: torch.Tensor, lines: Lines) -> float:
+    """How far steps from one partial result of a running sum to the next are off, on average over a piece of them.
+
+    Relative to the largest piece so far: rounding moves one partial result as it moves the next, or by an ulp of what was
+    added up. A few steps of each piece are left out, where partial sums of blocks meet, or places that were looked at.
+    """
+    length, apart = lines.scan
+    if length < 2 * PIECE or (apart > 1 and got.numel() % (length * apart)):
+        return 0.0
+    width = length if got.numel() % length == 0 else PIECE
+    mine, right = (_along(x, width, apart) for x in (got, wanted))
+    off = (mine - right).diff(dim=-1).abs_()
+    off = off.sort(dim=-1).values[..., : PIECE - 1 - MEETING].square_().mean(-1).sqrt_()
+    so_far = right.square().mean(-1).sqrt_().cummax(-1).values.clamp_(min=FLUSHED)
+    return float((off / so_far).nan_to_num(nan=0.0, posinf=float("inf")).max()) if off.numel() else 0.0
+
+
+def _along(values: torch.Tensor, width: int, apart: int) -> torch.Tensor:
+    """Rows of whole pieces along a running sum."""
+    rows = values.reshape(-1, width, apart).mT if apart > 1 else values.reshape(-1)[: values.numel() // width * width]
+    rows = rows.reshape(-1, width)[:, : width // PIECE * PIECE].double()
+    return rows.unflatten(1, (-1, PIECE))
 
 
 def _least(wanted: torch.Tensor, dtype: torch.dtype) -> float:
@@ -146,7 +176,12 @@ class _Lost:
     def share(self) -> float:
         """The largest share of lines that hold anything."""
         ways: list[list[int]] = torch.stack([torch.stack(ways) for ways in self._counts]).sum(0).tolist()
-        return max(max(0, lost - BY_CHANCE) / max(1, seen) for lost, seen in ways)
+        return max(max(0, lost - by_chance(seen)) / max(1, seen) for lost, seen in ways)
+
+
+def by_chance(seen: int) -> int:
+    """Lines of so many that may be lost by chance: of few, the reference is asked what cancellation explains."""
+    return BY_CHANCE if seen > FEW_LINES else 0
 
 
 def roughly(dtype: torch.dtype) -> float:
@@ -189,7 +224,8 @@ def lines_within(got: torch.Tensor, wanted: torch.Tensor, lost: float, dtype: to
         pad(x.square(), (0, -x.shape[1] % length)).unflatten(1, (-1, length)).sum(2) for x in (got - wanted, wanted)
     )
     missed = off > roughly(dtype) ** 2 * torch.maximum(own, least)
-    return (missed.sum(1) - BY_CHANCE <= lost * ((own > least) | missed).sum(1)).all()
+    seen = ((own > least) | missed).sum(1)
+    return (missed.sum(1) - torch.where(seen > FEW_LINES, BY_CHANCE, 0) <= lost * seen).all()
 
 
 def _local(off: torch.Tensor, own: torch.Tensor, least: float) -> torch.Tensor:
@@ -257,8 +293,19 @@ def allowed(spec: TensorSpec, eagers: Finer, k: float, floor: float, sums: Sums)
     return Finer(k * eagers.local + floor, averaged, k * eagers.lost + SPARED)
 
 
+def of_scan(spec: TensorSpec, eagers: Finer, k: float) -> Finer:
+    """The same of what depends on a running sum: where it comes back to zero, rounding is far more than a few ulps of it."""
+    steps = k * eagers.steps + OF_STEPS * EPSILON.get(spec.dtype, 0.0)
+    return Finer(lost=k * eagers.lost + SPARED, steps=steps)
+
+
 def told(found: Finer, may: Finer) -> str:
     """Why figures are refused; empty where they are not."""
+    if found.steps > may.steps:
+        return (
+            f"steps of its running sum err by {found.steps:.3g} of what was added up, allowed {may.steps:.3g}: some elements "
+            "are not added at their places"
+        )
     if found.local > may.local:
         return f"{PIECE} neighbouring elements err by {found.local:.3g} of their own root mean square, allowed {may.local:.3g}"
     if found.lost > may.lost:

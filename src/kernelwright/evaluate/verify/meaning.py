@@ -10,7 +10,7 @@ input have in common (`timing/structure.py`) holds afterwards too, or the input 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from math import log2
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 
@@ -33,6 +33,11 @@ STRETCHES = 8
 """Into so many rows an input of one is cut."""
 ANYWHERE, FEW, MANY = 0, 3, 5
 """The largest elements lie next to one another, or as far apart as one of two powers of two, from these on, says."""
+Across = Literal["rows", "columns", "slices"]
+"""What is of another kind: what lies along the last dimension; along the first of a matrix, or the second of more dimensions;
+or all that has one index of the second dimension, of one or of every index of the first."""
+LEVEL, ONE_OF = 2, 8
+"""Kinds that whole slices are of, zero and of one value, and among how many of them one is of each."""
 FEWEST = 16
 """Elements below which an input has no rows of several kinds."""
 
@@ -99,9 +104,13 @@ class OfEveryKind:
 
     weaker: bool = False
     """Without what a logarithm, a quotient or an exponential does not bear."""
+    across: Across = "rows"
 
     def __call__(self, x: torch.Tensor, given: Given) -> None:
         """See `Transform`."""
+        if self.across != "rows":
+            self._turned(x, given)
+            return
         rows = _rows(x)
         if SAME in given.properties:
             if given.spec.domain in (Domain.INDEX, Domain.LABEL) and not self.weaker:
@@ -112,6 +121,25 @@ class OfEveryKind:
             if len(rows) == 1 and given.spec.domain is not Domain.PROBABILITY:
                 rows = rows[0, : x.numel() // STRETCHES * STRETCHES].view(STRETCHES, -1)
             self._by_row(rows, given, self._kinds(x, given))
+
+    def _turned(self, x: torch.Tensor, given: Given) -> None:
+        """Columns, or slices: as rows of a copy. Masks alone have columns where there is one dimension: they are empty."""
+        masks = given.spec.domain is Domain.MASK
+        if SAME in given.properties or (given.chooses and not masks) or x.numel() > SOME:
+            return
+        if x.dim() < 2 or (masks and x.numel() < FEWEST):
+            x.fill_(int(self.weaker)) if masks else None
+            return
+        kinds = [*reversed(self._kinds(x, given))] if masks else self._kinds(x, given)
+        if self.across == "columns":
+            turned = x.movedim(min(1, x.dim() - 2), -1).contiguous()
+            self._by_row(turned.view(-1, turned.shape[-1]), given, kinds)
+            x.copy_(turned.movedim(-1, min(1, x.dim() - 2)))
+        elif x.dim() > 2:
+            self._by_row(x.view(x.shape[0] * x.shape[1], -1), given, kinds)
+            whole = x.movedim(1, 0).contiguous()
+            self._by_row(whole.view(len(whole), -1), given, kinds[:LEVEL], ONE_OF)
+            x.copy_(whole.movedim(0, 1))
 
     def _kinds(self, x: torch.Tensor, given: Given) -> list[Callable[[torch.Tensor], torch.Tensor]]:
         if given.spec.domain is Domain.MASK:
@@ -139,10 +167,13 @@ class OfEveryKind:
         ]
         return strong + mild
 
-    def _by_row(self, rows: torch.Tensor, given: Given, kinds: list[Callable[[torch.Tensor], torch.Tensor]]) -> None:
+    def _by_row(
+        self, rows: torch.Tensor, given: Given, kinds: list[Callable[[torch.Tensor], torch.Tensor]], among: int = 0
+    ) -> None:
+        """Rows of each kind; of `among` rows one for each, and the others stay."""
         count = len(rows)
         lot = torch.randperm(count, generator=given.generator, device=rows.device)
-        lot = lot % (2 * len(kinds) if count >= 2 * len(kinds) else len(kinds))
+        lot = lot % (among or (2 * len(kinds) if count >= 2 * len(kinds) else len(kinds)))
         for number, kind in enumerate(kinds):
             chosen = (lot == number).nonzero().view(-1)[: max(1, SOME // max(1, rows.shape[-1]))]
             if len(chosen):

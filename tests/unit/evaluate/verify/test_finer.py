@@ -166,3 +166,22 @@ def test_rows_of_calls_are_held_to_their_averages_too(dtype):
     off = near.clone()
     off[2] = (wanted[2] * (1 + 2 * torch.finfo(near.dtype).eps)).to(near.dtype)
     assert not compare.all_within(off, wanted, 1.0, fine)
+
+
+def _sums(x, block, line):
+    """Running sums over blocks; with `line` they lie on one between two ends of a block."""
+    parts = x.view(-1, block).double()
+    before = parts.sum(1).cumsum(0) - parts.sum(1)
+    inside = parts.mean(1, keepdim=True).expand_as(parts) if line else parts
+    return (before[:, None] + inside.cumsum(1)).flatten().float()
+
+
+@pytest.mark.parametrize("apart", [1, 4])
+def test_steps_of_a_running_sum_tell_a_line_from_its_partial_results(apart):
+    x = torch.rand(1 << 16, generator=torch.Generator().manual_seed(1))
+    right, lines = x.double().cumsum(0), finer.Lines(scan=(1 << 16, apart))
+    laid = [values.repeat_interleave(apart) for values in (_sums(x, 64, False), _sums(x, 64, True), x.cumsum(0), right)]
+    honest, line, eager, wanted = laid
+    may = finer.of_scan(SINGLE, finer.Finer(steps=finer.steps_of(eager, wanted, lines)), 4)
+    assert finer.steps_of(honest, wanted, lines) <= may.steps / 4
+    assert finer.steps_of(line, wanted, lines) > 4 * may.steps

@@ -21,8 +21,7 @@ import torch
 
 from kernelwright import calltree
 from kernelwright.evaluate.entrypoints import numerics, session
-from kernelwright.evaluate.entrypoints.reference import export, large, ties
-from kernelwright.evaluate.entrypoints.reference.domains import evidence, seen_of, with_domain, with_domains, with_signs
+from kernelwright.evaluate.entrypoints.reference import domains, export, large, ties
 from kernelwright.evaluate.entrypoints.reference.effects import Effects, differences, observe
 from kernelwright.evaluate.entrypoints.reference.export import Watch, leaf_spec, spec_of
 from kernelwright.evaluate.entrypoints.reference.rounding import casts, fused, in_double, may_round, unrounded, variants
@@ -100,7 +99,7 @@ class ReferenceSide:
         model = self._build()
         self._parameters = self._describe_parameters(model)
         drawn = self._draw(1)
-        specs, seen = self._specs(drawn), [seen_of(v) for v in drawn]
+        specs, seen = self._specs(drawn), [domains.seen_of(v) for v in drawn]
         first = self._observe(model, drawn)
         self._result = first.tree
         self._rows = sliced_inputs(partial(self._called, model), drawn, first.results) if self._may_slice(first) else ()
@@ -116,7 +115,7 @@ class ReferenceSide:
         outputs = self._outputs = self._describe_outputs(values, len(first.results), names)
         del first, values
         other = self._draw(2)
-        self._inputs = with_domains(specs, seen, [seen_of(v) for v in other])
+        self._inputs = domains.with_domains(specs, seen, [domains.seen_of(v) for v in other])
         again = self._observe(model, other)
         return tasks.TaskLoaded(
             inputs=self._inputs,
@@ -188,15 +187,14 @@ class ReferenceSide:
             return None
 
     def widen(self, command: tasks.Widen) -> tasks.Widened:
-        """Which inputs may have signs too: the reference is finite where they and all before them have."""
-        ops = {node.op for node in self._graph.nodes}
-        if ops & ASSERTING:
-            return tasks.Widened(inputs=())
-        found: list[int] = []
-        for i in command.inputs:
-            if all(self._defined((*found, i), factor) for factor in (1.0, 3.0)):
-                found.append(i)
-        return tasks.Widened(inputs=found)
+        """Which inputs and parameters may have signs too: the reference is finite where they and all before them have."""
+        if self._device != "cpu" and not ASSERTING.isdisjoint(node.op for node in self._graph.nodes):
+            return tasks.Widened(inputs=(), parameters=())
+        found = domains.grown(command.inputs, lambda some: all(self._defined(some, factor) for factor in (1.0, 3.0)))
+        own = held(self._models["eager"])
+        given = [own[self._parameters[p].name] for p in command.parameters]
+        signed = domains.grown_signed(given, lambda: self._defined(found, 3.0))
+        return tasks.Widened(inputs=found, parameters=[command.parameters[n] for n in signed])
 
     def _defined(self, signed: Sequence[int], factor: float) -> bool:
         """Whether the reference is finite on its first inputs with signs by chance, times a factor."""
@@ -204,7 +202,7 @@ class ReferenceSide:
         for i in signed:
             leaf = leaves[i]
             assert isinstance(leaf, torch.Tensor)
-            leaves[i] = with_signs(leaf, factor)
+            leaves[i] = domains.with_signs(leaf, factor)
         try:
             found = self._observe(self._models["eager"], leaves)
         except Exception:  # noqa: BLE001 (the task's own code: it is not defined there, whatever it says)
@@ -464,7 +462,7 @@ class ReferenceSide:
         specs = []
         for name, tensor in held(model).items():
             spec = spec_of(name, tensor)
-            specs.append(spec if name in learned else with_domain(spec, [evidence(tensor)]))
+            specs.append(spec if name in learned else domains.with_domain(spec, [domains.evidence(tensor)]))
         return specs
 
 

@@ -4,7 +4,8 @@ A tensor is looked at in pieces: it may fill half of a device, and some of torch
 elements at once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -83,6 +84,37 @@ def with_signs(drawn: torch.Tensor, factor: float) -> torch.Tensor:
         signs = torch.where(torch.rand(piece.shape, device=piece.device) < 0.5, -factor, factor)
         float8.change(piece, partial(_multiply, signs))
     return changed
+
+
+def grown(numbers: Sequence[int], bears: Callable[[Sequence[int]], bool]) -> list[int]:
+    """As many of them as are borne together, taken in one after another."""
+    found: list[int] = []
+    for number in numbers:
+        if bears((*found, number)):
+            found.append(number)
+    return found
+
+
+def grown_signed(parameters: Sequence[torch.Tensor], defined: Callable[[], bool]) -> list[int]:
+    """Parameters, by their numbers, that may be below zero together."""
+
+    def bears(some: Sequence[int]) -> bool:
+        with _signs_in([parameters[n] for n in some]):
+            return defined()
+
+    return grown(range(len(parameters)), bears)
+
+
+@contextmanager
+def _signs_in(parameters: Sequence[torch.Tensor]) -> Iterator[None]:
+    """Some elements of these parameters are below zero meanwhile."""
+    before = [own.detach().clone() for own in parameters]
+    with torch.no_grad():
+        for own in parameters:
+            own.copy_(with_signs(own.detach(), 1.0))
+        yield
+        for own, known in zip(parameters, before, strict=True):
+            own.copy_(known)
 
 
 def _multiply(factors: torch.Tensor, values: torch.Tensor) -> torch.Tensor:

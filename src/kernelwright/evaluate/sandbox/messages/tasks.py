@@ -75,14 +75,17 @@ class EstimateTask(Command[Estimated]):
 
 
 class Widened(Reply):
-    """Inputs, by their place among all, that were drawn without signs and on which the reference is defined with them."""
+    """Inputs and parameters, by their places, that came without signs and on which the reference is defined with them."""
 
     inputs: Many[Whole]
+    parameters: Many[Whole]
 
 
 class Widen(Command[Widened]):
-    """Try the reference beyond what its inputs were drawn from; to be asked when the graph has been exported."""
+    """Try the reference beyond what its inputs were drawn from and its parameters are; to be asked when the graph is there."""
 
     kind: Literal["widen"] = "widen"
     inputs: tuple[int, ...]
     """Which inputs to try."""
+    parameters: tuple[int, ...] = ()
+    """Which parameters to try."""
