@@ -25,8 +25,8 @@ from dataclasses import dataclass
 import torch
 
 from kernelwright.evaluate import float8
+from kernelwright.evaluate.far_above import far_above
 from kernelwright.evaluate.timing.structure import NONE, Structure, challenge
-from kernelwright.evaluate.verify.distributions import far_above
 from kernelwright.records.tensor import Domain, TensorSpec
 
 KINDS = 4

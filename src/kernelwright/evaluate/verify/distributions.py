@@ -12,16 +12,13 @@ from math import inf, nan
 import torch
 
 from kernelwright.evaluate import float8
+from kernelwright.evaluate.far_above import far_above
 from kernelwright.evaluate.verify.meaning import Across, Given, OfEveryKind, Transform, far_from_zero, in_order
 from kernelwright.records.tensor import Domain, TensorSpec
 
 PIECE = 1 << 26
 """Elements that are drawn at a time."""
 
-LARGEST = 1e4
-"""What is far above all that is drawn, and in half precision still finite."""
-LARGE, NATURAL = 100.0, 4.0
-"""Magnitude of the largest element drawn from which on that is no longer so, and what it is of numbers of natural size."""
 SIGNED = 0.25
 """Share of a parameter's elements that get another sign where all had one: a factor that is never negative can be taken out of
 a maximum."""
@@ -94,13 +91,6 @@ def _small(x: torch.Tensor, given: Given) -> None:
         where = int(given.below(x.numel(), (1,), x.device))
         low, high = x.aminmax()
         x.view(-1)[where] = torch.minimum(low, -high)
-
-
-def far_above(x: torch.Tensor) -> float:
-    """What is far above all of these numbers, and finite in their dtype: LARGEST, or as many times what large ones are."""
-    low, high = x.aminmax()
-    most = float(torch.maximum(-low, high))
-    return min(LARGEST * most / NATURAL, torch.finfo(x.dtype).max / 16) if most > LARGE else LARGEST
 
 
 def _huge(x: torch.Tensor, given: Given) -> None:
