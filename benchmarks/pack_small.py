@@ -27,7 +27,7 @@ pipeline_tag: text-generation
 A small causal language model that writes Triton kernels for pointwise operations, rows, reductions, losses, scans, pooling and
 small products without parameters. It knows nothing else: no convolutions, no conversation. Trained from scratch with a
 tokenizer of its own, on pairs of random modules and the built-in author's kernels (`benchmarks/results/train-pairs*.md`), in
-many forms of one meaning (`train/data/forms.py`), with the first prompt of the role `frontend`; it understands no other prompt.
+many forms of one meaning (`train/data/forms.py`), with the first prompt of the role `frontend`; it understands no other.
 
 | | |
 |---|---|

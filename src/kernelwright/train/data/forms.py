@@ -79,8 +79,8 @@ SAME: tuple[tuple[str, ...], ...] = (
     ("a * b", "torch.mul(a, b)", "a.mul(b)", "b * a"),
     ("a / b", "torch.div(a, b)", "a.div(b)"),
 )  # fmt: skip
-"""Expressions that mean the same. `b` stands for any expression, `c` to `e` for numbers, `a` for what is none. The first of a row
-is looked for, rows before others; a module that is made and called becomes a submodule."""
+"""Expressions that mean the same. `b` stands for any expression, `c` to `e` for numbers, `a` for what is none. The first of a
+row is looked for, rows before others; a module that is made and called becomes a submodule."""
 COMPOSED = tuple(ast.parse(row[0], mode="eval").body for row in SAME)
 OPERATORS = ("a + b", "a - b", "a * b", "a / b")
 ARITHMETIC = 0.12

@@ -120,7 +120,8 @@ def test_a_stage_that_is_ended_can_save_since_its_readers_live_on_until_then(tmp
     command = [sys.executable, "-c", READING, str(tmp_path / "saved")]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, start_new_session=True)
     assert child.stdout.readline() == b"begun\n"
-    assert run.ended(child, "here") == 3
+    with child.stdout:
+        assert run.ended(child, "here") == 3
     assert (tmp_path / "saved").read_text() == "saved"
     assert list(run.marked("here")) == []
 
