@@ -6,13 +6,14 @@ moves now and then is an index; and a number that never changes stands for itsel
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tree_sitter import Node
 
 from kernelwright.nests.calls import PURE
 from kernelwright.nests.edits import Edit, ahead, behind, over, renamed
 from kernelwright.nests.events import assigned, writes
-from kernelwright.nests.heads import Head, bound_of, counted_head, head_of, step_of, types, unconditional
+from kernelwright.nests.heads import WHOLE, Head, bound_of, counted_head, head_of, step_of, types, unconditional
 from kernelwright.nests.names import declarators, declared, declared_names, identifiers, mentions, type_of
 from kernelwright.nests.syntax import JUMPS, LOOPS, bare, base_of, called, field, statements, text, walk
 from kernelwright.nests.values import indices
@@ -208,18 +209,36 @@ def last_found(function: Node) -> list[Edit] | None:
             and not (names & (spoken | own))
             and not any(walk(loop, *JUMPS, "continue_statement"))
         ):
-            return [over(loop, _latest(head, first, asked, done, f"_{loop.start_byte}"))]
+            return [over(loop, _latest(_Places(loop, head), first, asked, done))]
     return None
 
 
-def _latest(head: Head, first: list[Node], asked: Node, done: list[Node], key: str) -> str:
-    own, hit, many = f"{GOES_ON}{key}", f"hit{key}", f"passes{key}"
-    here, there = (f"(({head.low}) + {k} * {head.step})" for k in (own, hit))
+class _Places:
+    """Names of a search's own variables, and where a loop is in a pass: of the type of its variable, which may wrap around."""
+
+    def __init__(self, loop: Node, head: Head) -> None:
+        key = f"_{loop.start_byte}"
+        self.head, self.key, self.own, self.hit, self.many = head, key, f"{GOES_ON}{key}", f"hit{key}", f"passes{key}"
+        function = loop
+        while function.parent is not None and function.type != "function_definition":
+            function = function.parent
+        first = loop.child_by_field_name("initializer")
+        kind, pointer = types(first if first is not None else function).get(head.variable, ("", True))
+        kind = kind.replace("const ", "")
+        self.cast = "" if pointer or not WHOLE.match(kind) else f"({kind})"
+        # Differences of unsigned numbers are never negative.
+        counted = replace(head, low=f"(long){self.cast}({head.low})", high=f"(long)({head.high})")
+        self.passes = counted.passes if self.cast else head.passes
+        self.here, self.there = (f"({self.cast}(({head.low}) + {k} * {head.step}))" for k in (self.own, self.hit))
+
+
+def _latest(at: _Places, first: list[Node], asked: Node, done: list[Node]) -> str:
+    head, key, own, hit, many, here, there = at.head, at.key, at.own, at.hit, at.many, at.here, at.there
     names = {text(n): f"{text(n)}{key}" for one in first for _, _, n in declared(one)}
     each = " ".join(renamed(one, {head.variable: here}) for one in first)
     then = " ".join(renamed(one, {**names, head.variable: there}) for one in [*first, *done])
     return (
-        f"{{ const long {many} = {head.passes}; long {hit} = -1; for (long {own} = 0; {own} < {many}; ++{own}) "
+        f"{{ const long {many} = {at.passes}; long {hit} = -1; for (long {own} = 0; {own} < {many}; ++{own}) "
         f"{{ {each} if {renamed(asked, {head.variable: here})} {{ if ({own} > {hit}) {hit} = {own}; }} }} "
         f"if ({hit} >= 0) {{ {then} }} }}"
     )
@@ -273,7 +292,7 @@ def first_found(function: Node) -> list[Edit] | None:
             or head.variable in assigned(field(loop, "body"))
         ):
             continue
-        return [over(loop, _least(head, outside, body[:-1], last, ways[:-1], f"_{loop.start_byte}"))]
+        return [over(loop, _least(_Places(loop, head), outside, body[:-1], last, ways[:-1]))]
     return None
 
 
@@ -301,18 +320,17 @@ def _acts(node: Node) -> bool:
     )
 
 
-def _least(head: Head, outside: bool, first: list[Node], last: Node, done: list[Node], key: str) -> str:
-    own, hit, many = f"{GOES_ON}{key}", f"hit{key}", f"passes{key}"
+def _least(at: _Places, outside: bool, first: list[Node], last: Node, done: list[Node]) -> str:
+    head, key, own, hit, many, here, there = at.head, at.key, at.own, at.hit, at.many, at.here, at.there
     names = {text(n): f"{text(n)}{key}" for one in first for _, _, n in declared(one)}
 
     def said(nodes: list[Node], place: str, more: dict[str, str]) -> str:
         return " ".join(renamed(one, {**more, head.variable: place}) for one in nodes)
 
-    here, there = (f"(({head.low}) + {k} * {head.step})" for k in (own, hit))
     there = head.variable if outside else there
     asked = renamed(field(last, "condition"), {head.variable: here})
     return (
-        f"{{ const long {many} = {head.passes}; long {hit} = {many}; for (long {own} = 0; {own} < {many}; ++{own}) "
+        f"{{ const long {many} = {at.passes}; long {hit} = {many}; for (long {own} = 0; {own} < {many}; ++{own}) "
         f"{{ {said(first, here, {})} if {asked} {{ if ({own} < {hit}) {hit} = {own}; }} }} "
         + (f"{head.variable} += {hit} * {head.step}; " if outside else "")
         + f"if ({hit} < {many}) {{ {said(first, there, names)} {said(done, there, names)} }} }}"
