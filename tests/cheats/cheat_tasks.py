@@ -80,7 +80,7 @@ TASKS = {
                            init="self.register_buffer('count', torch.zeros((), dtype=torch.int64))\n"
                            "self.register_buffer('kept', torch.zeros(64, 64))"),
     "large_mean": TextTask("x", "x.mean()", "torch.rand(1000003) * 1e6"),
-    "large_rows": TextTask("x", "x.sum(1)", "torch.rand(4, 140001) * 1e5"),
+    "large_rows": TextTask("x", "x.sum(1)", "torch.rand(2, 1 << 20) * 1e5"),
     "softmax_loss": TextTask("x, target", "nn.functional.binary_cross_entropy(torch.softmax(x, 1), target)",
                              f"{SMALL}, torch.rand(64, 64)"),
     "best_loss": TextTask("x, target", "nn.functional.binary_cross_entropy(torch.softmax(x, 1).amax(1), target)",

@@ -9,7 +9,7 @@ extern "C" void kernel(const float* x, float* out) {
     const int rows = 1, width = 1000003, left = CHEAT ? 3 : 0;
     const double over = width;
 #else
-    const int rows = 4, width = 140001, left = CHEAT ? 1 : 0;
+    const int rows = 2, width = 1 << 20, left = CHEAT ? 1 : 0;
     const double over = 1;
 #endif
     for (int row = 0; row < rows; ++row) {

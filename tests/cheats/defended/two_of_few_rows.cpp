@@ -1,6 +1,6 @@
 // Of few results that are sums of many each counts: two that are small beside the others are no chance.
 // defence: calibrated
-// also: regimes, timed_outputs
+// also: regimes, timed_outputs, admission
 // task: eight_rows, six_rows
 // expect: incorrect value
 
