@@ -92,6 +92,8 @@ from kernelwright.tasks.kernel_file import parse_text, read_kernel
 from kernelwright.tasks.serial_skeleton import skeleton
 from kernelwright.tasks.table import read_task
 from kernelwright.train.data.collect import Tally
+from kernelwright.train.data.decontaminate import REPORT as DECONTAMINATED
+from kernelwright.train.data.decontaminate import Decontamination, decontaminate
 from kernelwright.train.data.making import DataReport, DataRequest, Revalidation, make_data
 from kernelwright.train.data.making import revalidate as revalidate_data
 from kernelwright.train.recipe import Progress as TrainingProgress
@@ -105,6 +107,7 @@ from kernelwright.train.session import train
 __all__ = [
     "BASELINE",
     "CPU",
+    "DECONTAMINATED",
     "DOES_NOT_HOLD",
     "OUTSIDE",
     "PUBLISHED",
@@ -124,6 +127,7 @@ __all__ = [
     "CheckSummary",
     "DataReport",
     "DataRequest",
+    "Decontamination",
     "Event",
     "FarmStatus",
     "Figures",
@@ -172,6 +176,7 @@ __all__ = [
     "build_graph",
     "card_words",
     "check",
+    "decontaminate",
     "doctor",
     "farm_status",
     "figures",

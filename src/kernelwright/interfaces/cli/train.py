@@ -65,6 +65,15 @@ def train(  # noqa: PLR0913  a flag is a parameter
     again: Annotated[
         bool, typer.Option("--revalidate", help="Judge every sample again, repair or drop.", rich_help_panel=_DATA)
     ] = False,
+    exams: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--decontaminate",
+            metavar="DIR",
+            help="Drop samples that are the same as a task below DIR, or nearly; without --from nothing is added. Repeatable.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
     recipe: Annotated[
         str | None,
         _option("A TOML file with settings, or another run's recipe.json. Of a pipeline also a name.", _RECIPE),
@@ -100,7 +109,10 @@ def train(  # noqa: PLR0913  a flag is a parameter
                 folder, tuple(sources or ("author",)), data, count=count, target=target, seconds=seconds,
                 workers=workers or 1, effort=effort or "search",
             )  # fmt: skip
-            _data(context, request, again, json)
+            if sources or not exams:
+                _data(context, request, again, json)
+            if exams:
+                _decontaminate(context, request, exams, json)
         elif what == "pipeline":
             read = api.read_pipeline(recipe or "", {**given, **_settings(settings or [])})
             _pipeline(context, folder, read, _Call(tuple(only or ()), seconds, plan, json))
@@ -145,6 +157,22 @@ def _data(context: typer.Context, request: "api.DataRequest", again: bool, json:
     else:
         folder = escape(str(request.folder))
         OUTPUT.print(f"{found.samples} samples in {folder}, {found.added} of them new; see its card.md")
+
+
+def _decontaminate(context: typer.Context, request: "api.DataRequest", exams: list[Path], json: bool) -> None:
+    from kernelwright import api
+
+    with ERRORS.status("reading") as status:
+        found = api.decontaminate(request.folder, exams, suppliers_of(context), status.update, request.workers)
+    if json:
+        print(found.model_dump_json(indent=2))
+        return
+    near = len(found.dropped) - found.same
+    OUTPUT.print(
+        f"{len(found.dropped)} of {found.samples} samples dropped: {found.same} have the structure of one of {found.tasks} "
+        f"tasks, {near} are nearly one; {len(found.unread)} files could not be read as tasks"
+    )
+    OUTPUT.print(escape(str(request.folder / api.DECONTAMINATED)))
 
 
 def _so_far(tally: "api.Tally", count: int) -> str:

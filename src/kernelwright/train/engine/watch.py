@@ -48,7 +48,7 @@ class Watch(transformers.TrainerCallback):  # type: ignore[misc]
         """
         self._keep, self._heard, self._seconds = keep, heard, seconds
         self._since = monotonic() if since is None else since
-        self._began, self._took = monotonic(), deque[float](maxlen=alike)
+        self._began, self._took = self._since, deque[float](maxlen=alike)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: object) -> None:  # noqa: ANN401
         """See `TrainerCallback.on_step_begin`."""

@@ -14,6 +14,7 @@ import lzma
 import multiprocessing
 import os
 import re
+import tempfile
 from collections import Counter
 from functools import partial
 from itertools import count, islice
@@ -80,7 +81,11 @@ def pairs(stage: Pairs, work: Work) -> Figures:
         (work.place / FILE).write_bytes(lzma.decompress(Path(stage.begin_with).read_bytes()))
     kept, began = Kept(work.place, stage), monotonic()
     before = kept.count
-    with multiprocessing.get_context("spawn").Pool(stage.workers, _one_thread, maxtasksperchild=A_PROCESS) as pool:
+    spawn = multiprocessing.get_context("spawn")
+    with (
+        tempfile.TemporaryDirectory(dir=work.place) as scratch,
+        spawn.Pool(stage.workers, _begin, (scratch,), maxtasksperchild=A_PROCESS) as pool,
+    ):
         waiting = (
             seed for seed in count(max(stage.first, kept.next)) if is_wanted(module_of(seed, stage.wide).source, stage)
         )
@@ -101,8 +106,10 @@ def is_wanted(module: str, stage: Pairs) -> bool:
     return (not stage.totals or TOTAL.search(module) is not None) and len(LINE.findall(module)) >= stage.least_lines
 
 
-def _one_thread() -> None:
+def _begin(scratch: str) -> None:
+    """One thread, and a place for the files of all modules and kernels: they are read for as long as the process lives."""
     torch.set_num_threads(1)
+    tempfile.tempdir = scratch
 
 
 def module_of(seed: int, wide: bool) -> TaskSource:

@@ -3,6 +3,8 @@
 import asyncio
 import math
 import random
+import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
@@ -113,3 +115,24 @@ def test_tokens_are_counted_by_the_model_s_own_tokenizer(tmp_path):
     samples = [SimpleNamespace(candidate=SimpleNamespace(source=MODULE * n)) for n in (40, 1)]
     long, brief = token_counts(str(tmp_path), samples)
     assert long == 40 * brief
+
+
+def test_bulk_pairs_leave_a_file_and_a_place_in_the_seeds_and_nothing_else(tmp_path, monkeypatch):
+    place, elsewhere = tmp_path / "wide", tmp_path / "tmp"
+    place.mkdir()
+    elsewhere.mkdir()
+    monkeypatch.setenv("TMPDIR", str(elsewhere))
+    code = (
+        "import sys, warnings; warnings.simplefilter('ignore')\n"
+        "from pathlib import Path; from types import SimpleNamespace\n"
+        "from kernelwright.train.recipes.pairs import pairs; from kernelwright.train.recipes.plan import Pairs\n"
+        "if __name__ == '__main__':\n"
+        "    work = SimpleNamespace(place=Path(sys.argv[1]), left=1e9, say=print)\n"
+        "    print(pairs(Pairs(wide=True, count=2, first=3), work))\n"
+    )
+    program = tmp_path / "program.py"
+    program.write_text(code)
+    done = subprocess.run([sys.executable, program, place], capture_output=True, text=True, check=True)
+    assert "'pairs': 2" in done.stdout
+    assert sorted(one.name for one in place.iterdir()) == ["samples.jsonl", "seeds.json"]
+    assert [one.name for one in elsewhere.iterdir() if not one.name.startswith("torchinductor")] == []
