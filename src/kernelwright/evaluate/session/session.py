@@ -74,16 +74,13 @@ class Session:
         self.dropped: list[str] = []
         self.others: Callable[[Size], Session | None] = lambda _: None
         """The same task at another size; None where there is none, or none that can be borne."""
-        self.closes: Callable[[], None] = lambda: None
-        """Closes those that were opened."""
-        self.weights: Weights = policy.weights
-        """Which parameters the cases and the timed calls have."""
+        self.closes: Callable[[], None] = lambda: None  # those that were opened
+        self.weights: Weights = policy.weights  # which parameters the cases and the timed calls have
         self._loaded: tuple[int, ...] = ()
         self._recomputed: tuple[tuple[int, ...], str, list[torch.Tensor]] | None = None
         """Where inputs lie, whose they are, and what fp64 says of them: of the case that was looked at last."""
         self.watching: set[str] = set()
-        self.eager_s = float("inf")
-        """The quickest of eager's calls so far."""
+        self.eager_s = float("inf")  # the quickest of eager's calls so far
         self.gone: Mapping[str, str] = {}  # baselines that ended the process of a reference of this task, with how
         self.prepared: dict[str, str] = {}  # baselines that were asked for: why each one cannot be made, or nothing
         self.fit: Fit | None = None  # what fresh inputs this task bears, once that was tried

@@ -45,6 +45,21 @@ Settings = Annotated[
         rich_help_panel=_RECIPE,
     ),
 ]
+Again = Annotated[
+    bool, typer.Option("--revalidate", help="Judge every sample again, repair or drop.", rich_help_panel=_DATA)
+]
+Effort = Annotated[
+    Literal["search", "verify"] | None, _option("verify: right or wrong, without a time. Default: search.")
+]
+Exams = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--decontaminate",
+        metavar="DIR",
+        help="Drop samples that are the same as a task below DIR, or nearly; without --from nothing is added. Repeatable.",
+        rich_help_panel=_DATA,
+    ),
+]
 
 
 def train(  # noqa: PLR0913  a flag is a parameter
@@ -62,18 +77,8 @@ def train(  # noqa: PLR0913  a flag is a parameter
     ],
     sources: Sources = None,
     count: Annotated[int, _option("Samples that the data set is to have.", _DATA)] = 200,
-    again: Annotated[
-        bool, typer.Option("--revalidate", help="Judge every sample again, repair or drop.", rich_help_panel=_DATA)
-    ] = False,
-    exams: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--decontaminate",
-            metavar="DIR",
-            help="Drop samples that are the same as a task below DIR, or nearly; without --from nothing is added. Repeatable.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None,
+    again: Again = False,
+    exams: Exams = None,
     recipe: Annotated[
         str | None,
         _option("A TOML file with settings, or another run's recipe.json. Of a pipeline also a name.", _RECIPE),
@@ -86,9 +91,7 @@ def train(  # noqa: PLR0913  a flag is a parameter
     target: Annotated[str | None, _option("{targets}. Default: the GPU if there is one, else cpu.")] = None,
     seconds: Annotated[float | None, _option("Stop after so long; the same command goes on.")] = None,
     workers: Annotated[int | None, _option("Referee workers; more than one only with effort verify.")] = None,
-    effort: Annotated[
-        Literal["search", "verify"] | None, _option("verify: right or wrong, without a time. Default: search.")
-    ] = None,
+    effort: Effort = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Make a data set of verified kernels, or train a model on one and on measured rewards.
@@ -111,8 +114,7 @@ def train(  # noqa: PLR0913  a flag is a parameter
             )  # fmt: skip
             if sources or not exams:
                 _data(context, request, again, json)
-            if exams:
-                _decontaminate(context, request, exams, json)
+            _decontaminate(context, request, exams or [], json)
         elif what == "pipeline":
             read = api.read_pipeline(recipe or "", {**given, **_settings(settings or [])})
             _pipeline(context, folder, read, _Call(tuple(only or ()), seconds, plan, json))
@@ -162,6 +164,8 @@ def _data(context: typer.Context, request: "api.DataRequest", again: bool, json:
 def _decontaminate(context: typer.Context, request: "api.DataRequest", exams: list[Path], json: bool) -> None:
     from kernelwright import api
 
+    if not exams:
+        return
     with ERRORS.status("reading") as status:
         found = api.decontaminate(request.folder, exams, suppliers_of(context), status.update, request.workers)
     if json:
