@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from kernelwright.errors import TaskError
-from kernelwright.evaluate.pipeline import admit
+from kernelwright.evaluate.pipeline import admit, timing
 from kernelwright.evaluate.pipeline.timing import fresh_inputs
 from kernelwright.evaluate.session.cases import Fit
 from kernelwright.evaluate.session.trial import OutcomeReached, Trial
@@ -247,6 +247,7 @@ def test_what_traps_a_gpu_beyond_what_was_drawn_is_timed_on_the_task_s_own_input
     forward = "return torch.nn.functional.binary_cross_entropy(x, y)"
     session = opened(written(forward, arguments=", x, y", inputs=DRAWN))
     tried = []
+    monkeypatch.setattr(timing, "traps", lambda task: True)  # a host raises, and is asked
     monkeypatch.setattr(session, "results", lambda *asked: tried.append(asked))
     assert fresh_inputs(session, session.policy).draws
     assert session.fit == Fit(drawn=True, challenge=False)
