@@ -9,6 +9,7 @@ from kernelwright.nests.events import assigned, first_event, writes
 from kernelwright.nests.heads import WHOLE, Head, after, head_of, leaves, step_of, types, unconditional
 from kernelwright.nests.names import declared_names
 from kernelwright.nests.syntax import JUMPS, bare_expression, base_of, field, text, walk
+from kernelwright.nests.widths import width
 
 
 def advanced(function: Node) -> list[Edit] | None:
@@ -34,7 +35,8 @@ def advanced(function: Node) -> list[Edit] | None:
                 or variable == head.variable
             ):
                 continue
-            return _closed(loop, head, body, variable, amount, place)
+            kind, pointer = kinds[variable]
+            return _closed(loop, head, body, ("" if pointer else kind.replace("const ", ""), variable, amount), place)
     return None
 
 
@@ -47,19 +49,25 @@ def _advance(statement: Node, kinds: dict[str, tuple[str, bool]]) -> Iterator[tu
         variable, kind = text(place), kinds.get(text(place))
         if place.type != "identifier" or kind is None or not (kind[1] or WHOLE.match(kind[0])):
             continue
-        sign = "-" if "-" in operator else ""
+        sign = "-(long)" if "-" in operator else ""  # what has no sign has no negative
         if value is None:
-            yield variable, f"{sign}1", one
+            yield variable, f"{sign[:1]}1", one
         elif operator in ("+=", "-="):
             yield variable, f"{sign}({text(value)})", one
         elif operator == "=" and (amount := step_of(one, variable)):
             yield variable, str(amount), one
 
 
-def _closed(loop: Node, head: Head, body: Node, variable: str, amount: str, place: Node) -> list[Edit]:
-    passed = f"({head.variable} - ({head.low}))" if head.step > 0 else f"(({head.low}) - {head.variable})"
+def _closed(loop: Node, head: Head, body: Node, what: tuple[str, str, str], place: Node) -> list[Edit]:
+    """`what` is the variable's type, empty for a pointer, its name, and by how much it advances."""
+    kind, variable, amount = what
+    low = f"({head.kind})({head.low})" if head.kind and width(head.kind).wraps else f"({head.low})"
+    passed = f"({head.variable} - {low})" if head.step > 0 else f"({low} - {head.variable})"
+    passed = passed if low[1:-1] == head.low else f"(long){passed}"
     passed += f" / {abs(head.step)}" if abs(head.step) != 1 else ""
-    before, later = (f"({variable} + ({amount}) * ({passed}{more}))" for more in ("", " + 1"))
+    cast = f"({kind})" if kind and width(kind).wraps and width(kind).bits < 64 else ""
+    before, later = (f"({cast}({variable} + ({amount}) * ({passed}{more})))" for more in ("", " + 1"))
+    before, later = (said if cast else said[1:-1] for said in (before, later))
     edits: list[Edit] = [over(place, "")]
     for i in walk(body, "identifier"):
         if text(i) == variable and not place.start_byte <= i.start_byte < place.end_byte:

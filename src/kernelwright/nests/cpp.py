@@ -312,8 +312,13 @@ def _scanned(loop: Loop, scan: Scan, verdict: Verdict) -> list[Edit]:
     private = [f"private({', '.join(verdict.private)})"] if verdict.private else []
     head = f"\n#pragma omp parallel for reduction(inscan, {scan.operator}:{scan.variable}) {' '.join(private)}\n"
     start, middle, end = parts[0].start_byte, parts[cut].start_byte, parts[-1].end_byte
+    assert loop.head is not None
+    some = (
+        "" if loop.passes else f"if ({loop.head.passes} > 0) {{"
+    )  # gcc asks for memory by a difference without a sign
     return [
-        ahead(loop.node, head),
+        ahead(loop.node, some + head),
+        *[behind(loop.node, " }")] * bool(some),
         *_counted_plainly(loop),
         (start, start, "{ "),
         (middle, middle, f"}}\n#pragma omp scan {kind}({scan.variable})\n{{ {repeated}"),

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.nests.events import assigned, writes
-from kernelwright.nests.names import declarators, declared, mentions, type_of
+from kernelwright.nests.names import declarators, declared, identifiers, mentions, type_of
 from kernelwright.nests.syntax import LOOPS, bare, bare_expression, base_of, field, text, walk
+from kernelwright.nests.widths import as_counted, compared_unsigned
 
 WHOLE = re.compile(
     r"^(const )?((unsigned|signed|long|short) ?)*(int|long|short|char|size_t|ssize_t|ptrdiff_t|u?int\d+_t|unsigned)?( const)?$"
@@ -25,13 +26,19 @@ class Head:
     order: str
     high: str
     step: int
+    kind: str = ""
+    """The variable's type; empty: a pointer's."""
 
     @property
     def passes(self) -> str:
-        """How often the body runs, as C."""
-        far, near = (self.high, self.low) if self.step > 0 else (self.low, self.high)
-        span, step = f"(({far}) - ({near})" + (" + 1)" if "=" in self.order else ")"), abs(self.step)
-        return f"(({span} > 0) ? ({span}{f' + {step - 1}) / {step}' if step > 1 else ')'} : 0)"
+        """How often the body runs, as C: a `long`. The ends are compared as the loop compares them, signed or not."""
+        low, high = f"{f'({self.kind})' if self.kind else ''}({self.low})", f"({self.high})"
+        far, near = (high, low) if self.step > 0 else (low, high)
+        span, by = f"(long)({far} - {near})", abs(self.step)
+        more = by - 1 + ("=" in self.order)
+        span = f"({span} + {more})" if more else span
+        some = f"{low} {self.order} {high}" if self.kind else f"({far} - {near}{' + 1' * ('=' in self.order)}) > 0"
+        return f"(({some}) ? {span}{f' / {by}' if by > 1 else ''} : 0L)"
 
 
 def head_of(loop: Node) -> Head | None:
@@ -48,17 +55,25 @@ def head_of(loop: Node) -> Head | None:
         or update is None
     ):
         return None
-    return counted_head(loop, text(field(one, "declarator")), text(field(one, "value")), condition, update)
+    variable, low = text(field(one, "declarator")), text(field(one, "value"))
+    return counted_head(loop, variable, low, condition, update, type_of(first))
 
 
-def counted_head(loop: Node, variable: str, low: str, condition: Node, update: Node) -> Head | None:
-    """The head of a loop with this variable and first value."""
-    step, bound = step_of(update, variable), bound_of(condition, variable)
+def counted_head(loop: Node, variable: str, low: str, condition: Node, update: Node, kind: str) -> Head | None:
+    """The head of a loop with this variable, its type, and its first value."""
+    whole = re.sub(r"\b(const|constexpr)\b", "", kind).replace("std::", "").strip()
+    whole = whole if WHOLE.match(whole) else ""
+    step, bound = (
+        step_of(update, variable),
+        bound_of(condition, variable, unsigned=bool(whole) and compared_unsigned(whole, condition, loop)),
+    )
     if not step or bound is None:
         return None
     order, high = bound
     body = field(loop, "body")
     changed = assigned(body)
+    if (identifiers(bare_expression(low)) & changed) - {variable}:
+        return None
     if variable in changed or any(text(i) in changed for i in walk(high, "identifier")) or mentions(high, variable):
         return None
     stored = {text(base_of(place)) for place, _, _ in writes(body) if place.type != "identifier"}
@@ -67,8 +82,10 @@ def counted_head(loop: Node, variable: str, low: str, condition: Node, update: N
         for read in walk(high, "subscript_expression", "pointer_expression", "call_expression")
     ):
         return None
+    if whole and not as_counted(whole, low, order, high, step, loop):
+        return None
     order = order.replace("!=", "<" if step > 0 else ">")
-    return Head(variable, low, order, text(high), step) if (order[0] == "<") == (step > 0) else None
+    return Head(variable, low, order, text(high), step, whole) if (order[0] == "<") == (step > 0) else None
 
 
 def step_of(update: Node, variable: str) -> int:
@@ -100,8 +117,8 @@ def moved(statement: Node) -> tuple[str, int]:
     return variable, step_of(one, variable) if variable else 0
 
 
-def bound_of(condition: Node, variable: str) -> tuple[str, Node] | None:
-    """How a condition compares the variable, and with what."""
+def bound_of(condition: Node, variable: str, *, unsigned: bool = False) -> tuple[str, Node] | None:
+    """How a condition compares the variable, and with what; of numbers without a sign `i + 1 < n` is not `i < n - 1`."""
     condition = bare(condition)
     if condition.type == "identifier" and text(condition) == variable:
         return "!=", bare_expression("0")
@@ -120,7 +137,10 @@ def bound_of(condition: Node, variable: str) -> tuple[str, Node] | None:
         and text(field(left, "left")) == variable
     ):
         back = "-" if text(field(left, "operator")) == "+" else "+"
-        right = bare_expression(f"(({text(right)}) {back} ({text(field(left, 'right'))}))")
+        far, by = f"({text(right)})", f"({text(field(left, 'right'))})"
+        if unsigned and (back == "+" or order != "<"):
+            return None
+        right = bare_expression(f"({by} < {far} ? {far} - {by} : 0)" if unsigned else f"({far} {back} {by})")
         left = bare(field(left, "left"))
     return (order, right) if text(left) == variable and order in _FLIPPED else None
 

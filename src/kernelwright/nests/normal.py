@@ -308,7 +308,7 @@ def _declared_loop(function: Node) -> list[Edit] | None:
             variable not in kinds
             or kinds[variable][1]
             or low is None
-            or counted_head(loop, variable, low, condition, update) is None
+            or counted_head(loop, variable, low, condition, update, kinds[variable][0]) is None
         ):
             continue
         if leaves(body, *JUMPS):
@@ -353,7 +353,7 @@ def _low(first: Node | None, variable: str) -> str | None:
 def _own_variable(function: Node, loop: Node, kind: str, variable: str, low: str) -> list[Edit]:
     own = f"{variable}_{loop.start_byte}"
     condition, update = field(loop, "condition"), field(loop, "update")
-    head = counted_head(loop, variable, low, condition, update)
+    head = counted_head(loop, variable, low, condition, update, kind)
     assert head is not None
     inside = [
         over(i, own)

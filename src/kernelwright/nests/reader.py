@@ -11,7 +11,8 @@ from kernelwright.nests.heads import WHOLE, Head, head_of, types
 from kernelwright.nests.loops import Access, Linear, Loop, Nest, Value
 from kernelwright.nests.names import declarators, declared_name, declared_names, mentions, parameters, type_of
 from kernelwright.nests.syntax import LOOPS, bare, bare_expression, base_of, called, field, functions, parse, text, walk
-from kernelwright.nests.values import BYTES, LOST, Pointer, Values, indices, unit_of
+from kernelwright.nests.values import BYTES, LOST, Pointer, Values, indices, unit_of, within
+from kernelwright.nests.widths import kinds_around, unsigned_bits, width
 
 
 def read_nest(code: str, name: str, sizes: Mapping[str, int]) -> Nest:
@@ -92,7 +93,7 @@ class _Reader(Values):
         elif starred or (value is not None and kind == "auto" and self.target(value)):
             self._point(name, kind, value if own else None, tuple(sizes), own)
         elif value is not None and _is_whole(declaration):
-            self.known[name] = self.value(value)
+            self.known[name] = within(self.value(value), kind)
 
     def _point(self, name: str, kind: str, value: Node | None, sizes: tuple[int | None, ...], own: bool) -> None:
         """A pointer: to what its first value points to, or to memory of its own."""
@@ -183,10 +184,19 @@ class _Reader(Values):
         if head is None:
             self._statement(first) if first.type == "declaration" else self._expression(first)
             return
-        loop.low, loop.high = self.value(field(declarators(first)[0], "value")), self.value(_high(head))
+        low, high = self.value(field(declarators(first)[0], "value")), self.value(_high(head))
+        loop.low, loop.high = self._as_in_c(loop.node, head, within(low, head.kind), high)
         if loop.high is not None and "=" in head.order:
             loop.high = loop.high.plus(Linear({}, 1 if head.step > 0 else -1))
         self._reads(first)
+
+    def _as_in_c(self, node: Node, head: Head, low: Value, high: Value) -> tuple[Value, Value]:
+        """Both ends, where no number without a sign may be below zero: it would be a large one then."""
+        own = width(head.kind)
+        unsigned = not own.signed and own.bits >= 32
+        least = [-1 if (found := self.least(end)) is None else found for end in (low, high)]
+        either = unsigned or unsigned_bits(_high(head), kinds_around(node))
+        return None if unsigned and least[0] < 0 else low, None if either and least[1] < 0 else high
 
     def _counting(self, loop: Loop) -> None:
         if loop.head is None:
@@ -223,7 +233,8 @@ class _Reader(Values):
                 target = replace(pointer, array=name, offset=Linear()) if fresh else self._moved(pointer, one, plain)
                 self.pointers[name] = target or LOST
         else:
-            self.known[name] = self.value(field(one, "right")) if plain else self._changed(known, one)
+            worth = self.value(field(one, "right")) if plain else self._changed(known, one)
+            self.known[name] = within(worth, types(self.nest.function).get(name, ("", False))[0]) if worth else None
 
     def _moved(self, old: Pointer, one: Node, plain: bool) -> Pointer | None:
         if plain:

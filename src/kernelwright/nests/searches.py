@@ -6,14 +6,13 @@ moves now and then is an index; and a number that never changes stands for itsel
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tree_sitter import Node
 
 from kernelwright.nests.calls import PURE
 from kernelwright.nests.edits import Edit, ahead, behind, over, renamed
 from kernelwright.nests.events import assigned, writes
-from kernelwright.nests.heads import WHOLE, Head, bound_of, counted_head, head_of, step_of, types, unconditional
+from kernelwright.nests.heads import Head, bound_of, counted_head, head_of, step_of, types, unconditional
 from kernelwright.nests.names import declarators, declared, declared_names, identifiers, mentions, type_of
 from kernelwright.nests.syntax import JUMPS, LOOPS, bare, base_of, called, field, statements, text, walk
 from kernelwright.nests.values import indices
@@ -219,17 +218,8 @@ class _Places:
     def __init__(self, loop: Node, head: Head) -> None:
         key = f"_{loop.start_byte}"
         self.head, self.key, self.own, self.hit, self.many = head, key, f"{GOES_ON}{key}", f"hit{key}", f"passes{key}"
-        function = loop
-        while function.parent is not None and function.type != "function_definition":
-            function = function.parent
-        first = loop.child_by_field_name("initializer")
-        kind, pointer = types(first if first is not None else function).get(head.variable, ("", True))
-        kind = kind.replace("const ", "")
-        self.cast = "" if pointer or not WHOLE.match(kind) else f"({kind})"
-        # Differences of unsigned numbers are never negative.
-        counted = replace(head, low=f"(long){self.cast}({head.low})", high=f"(long)({head.high})")
-        self.passes = counted.passes if self.cast else head.passes
-        self.here, self.there = (f"({self.cast}(({head.low}) + {k} * {head.step}))" for k in (self.own, self.hit))
+        cast = f"({head.kind})" if head.kind else ""
+        self.here, self.there = (f"({cast}(({head.low}) + {k} * {head.step}))" for k in (self.own, self.hit))
 
 
 def _latest(at: _Places, first: list[Node], asked: Node, done: list[Node]) -> str:
@@ -238,7 +228,7 @@ def _latest(at: _Places, first: list[Node], asked: Node, done: list[Node]) -> st
     each = " ".join(renamed(one, {head.variable: here}) for one in first)
     then = " ".join(renamed(one, {**names, head.variable: there}) for one in [*first, *done])
     return (
-        f"{{ const long {many} = {at.passes}; long {hit} = -1; for (long {own} = 0; {own} < {many}; ++{own}) "
+        f"{{ const long {many} = {at.head.passes}; long {hit} = -1; for (long {own} = 0; {own} < {many}; ++{own}) "
         f"{{ {each} if {renamed(asked, {head.variable: here})} {{ if ({own} > {hit}) {hit} = {own}; }} }} "
         f"if ({hit} >= 0) {{ {then} }} }}"
     )
@@ -264,10 +254,13 @@ def _outermost(function: Node, *kinds: str) -> list[Node]:
 
 
 def _loops_around(node: Node) -> Iterator[Node]:
+    return (one for one in _around(node) if one.type in LOOPS)
+
+
+def _around(node: Node) -> Iterator[Node]:
     while node.parent is not None:
         node = node.parent
-        if node.type in LOOPS:
-            yield node
+        yield node
 
 
 def first_found(function: Node) -> list[Edit] | None:
@@ -302,7 +295,9 @@ def _head(loop: Node) -> tuple[Head | None, bool]:
     if loop.child_by_field_name("initializer") is not None or condition is None or update is None:
         return head_of(loop), False
     variable = next((text(p) for p, _, _ in writes(update)), "")
-    return counted_head(loop, variable, variable, condition, update), True
+    function = next((n for n in _around(loop) if n.type == "function_definition"), loop)
+    kind = types(function).get(variable, ("", True))[0]
+    return counted_head(loop, variable, variable, condition, update, kind), True
 
 
 def _acts(node: Node) -> bool:
@@ -330,7 +325,7 @@ def _least(at: _Places, outside: bool, first: list[Node], last: Node, done: list
     there = head.variable if outside else there
     asked = renamed(field(last, "condition"), {head.variable: here})
     return (
-        f"{{ const long {many} = {at.passes}; long {hit} = {many}; for (long {own} = 0; {own} < {many}; ++{own}) "
+        f"{{ const long {many} = {at.head.passes}; long {hit} = {many}; for (long {own} = 0; {own} < {many}; ++{own}) "
         f"{{ {said(first, here, {})} if {asked} {{ if ({own} < {hit}) {hit} = {own}; }} }} "
         + (f"{head.variable} += {hit} * {head.step}; " if outside else "")
         + f"if ({hit} < {many}) {{ {said(first, there, names)} {said(done, there, names)} }} }}"

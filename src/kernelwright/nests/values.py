@@ -13,6 +13,7 @@ from tree_sitter import Node
 from kernelwright.nests.heads import WHOLE
 from kernelwright.nests.loops import ANYWHERE, Linear, Value
 from kernelwright.nests.syntax import bare, bare_expression, field, text
+from kernelwright.nests.widths import kinds_around, unsigned_bits, width
 
 BYTES = {
     "float": 4,
@@ -70,7 +71,15 @@ class Values:
         values = self.value(left), self.value(right)
         if None in values or operator not in ("<", "<=", ">", ">=", "==", "!="):
             return ""
+        if not self._ordered(condition, *values):
+            return ""
         return f"{values[0]} {operator.replace('==', '=')} {values[1]}"
+
+    def _ordered(self, comparison: Node, *sides: Value) -> bool:
+        """Whether C compares both sides as whole numbers: without a sign, one below zero would be a large one."""
+        least = [self.least(side) for side in sides]
+        below = any(one is None or one < 0 for one in least)
+        return not below or not unsigned_bits(comparison, kinds_around(comparison))
 
     def is_place(self, node: Node) -> bool:
         """Whether an expression is a place in memory that a pointer leads to."""
@@ -168,9 +177,11 @@ class Values:
         if node.type in ("number_literal", "identifier", "sizeof_expression"):
             return self._leaf(node)
         if node.type == "cast_expression":
-            return self.value(field(node, "value")) if WHOLE.match(text(field(node, "type"))) else None
+            kind = text(field(node, "type"))
+            return within(self.value(field(node, "value")), kind) if WHOLE.match(kind) else None
         if node.type == "call_expression" and text(field(node, "function")).startswith("static_cast"):
-            return self.value(field(node, "arguments").named_children[0])
+            kind = text(field(node, "function")).partition("<")[2].rstrip("> ")
+            return within(self.value(field(node, "arguments").named_children[0]), kind)
         if node.type == "unary_expression" and text(field(node, "operator")) in "+-":
             inner = self.value(field(node, "argument"))
             return Linear().plus(inner, -1 if text(field(node, "operator")) == "-" else 1) if inner else None
@@ -210,7 +221,7 @@ class Values:
             [self.value(field(asked, side)) for side in ("left", "right")] if asked.type == "binary_expression" else []
         )
         span = sides[0].plus(sides[1], -1) if len(sides) == 2 and sides[0] and sides[1] else None
-        if span is None or span.factors:
+        if span is None or span.factors or not self._ordered(asked, *sides):
             return None
         left, right = span.constant, 0
         told = {
@@ -262,6 +273,13 @@ class Values:
                 return None
             total += factor * low
         return total
+
+
+def within(value: Value, kind: str) -> Value:
+    """A value in a variable of a type; None: one that is narrow may have wrapped around."""
+    own = width(kind)
+    kept = value is None or own.bits >= 32 or (not value.factors and own.holds(value.constant))
+    return value if kept else None
 
 
 def unit_of(kind: str) -> str:

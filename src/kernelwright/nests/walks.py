@@ -7,6 +7,7 @@ from kernelwright.nests.events import assigned, writes
 from kernelwright.nests.heads import Head, bound_of, head_of, leaves, moved, step_of, types, unconditional
 from kernelwright.nests.names import declarators, declared_names, identifiers
 from kernelwright.nests.syntax import JUMPS, bare, field, text, walk
+from kernelwright.nests.widths import as_counted, compared_unsigned, width
 
 
 def done_once(function: Node) -> list[Edit] | None:
@@ -44,20 +45,27 @@ def _by_count(loop: Node, condition: Node, kinds: dict[str, tuple[str, bool]]) -
     body = field(loop, "body")
     for one in unconditional(body):
         variable, far = moved(one)
-        bound = bound_of(condition, variable) if far else None
+        kind = kinds.get(variable, ("", True))[0].replace("const ", "")
+        unsigned = not kinds.get(variable, ("", True))[1] and compared_unsigned(kind, condition, loop)
+        bound = bound_of(condition, variable, unsigned=unsigned) if far else None
         if bound is None or variable not in kinds:
             continue
+        pointer = kinds[variable][1]
+        wide = pointer or not width(kind).wraps
         if not _steady(bound[1], body, variable):  # the other side moves too: `while (lo < hi) { …; lo++; hi--; }`
             other = text(bare(bound[1]))
             far -= next((f for v, f in map(moved, unconditional(body)) if v == other), far)
             once = sum(text(p) == other for p, _, _ in writes(body)) == 1
-            if not far or not once or bound[0] == "!=" or loop.type != "while_statement":
+            if not far or not once or bound[0] == "!=" or loop.type != "while_statement" or not (wide or abs(far) <= 2):
                 continue
         order = bound[0].replace("!=", "<" if far > 0 else ">")
         if (order[0] == "<") != (far > 0) or sum(text(p) == variable for p, _, _ in writes(body)) != 1:
             continue
         once = loop.type == "do_statement"
-        head = Head(variable, f"{variable} + {far}" if once else variable, order, text(bound[1]), far)
+        low = f"{variable} + {far}" if once else variable
+        if not pointer and not as_counted(kind, low, bound[0], bound[1], far, loop):
+            continue
+        head = Head(variable, low, order, text(bound[1]), far, "" if pointer else kind)
         own, end = f"{variable}_{loop.start_byte}", f"end_{loop.start_byte}"
         said = f"{{ const long {end} = {head.passes}{' + 1' if once else ''}; for (long {own} = 0; {own} < {end}; ++{own}) "
         return [(loop.start_byte, body.start_byte, said), (body.end_byte, loop.end_byte, " }")]
