@@ -107,6 +107,11 @@ def as_counted(kind: str, low: str, order: str, high: Node, step: int, loop: Nod
     against = unsigned_bits(high, kinds)
     if own.signed and against >= max(own.bits, 32) and not (step > 0 and never_negative(low, loop)):
         return False  # A negative number is then larger than all others.
+    if own.wraps and own.bits < 64 and not never_negative(text(high), loop):
+        known = [width(kinds[i]).bits for i in identifiers(high) if i in kinds]
+        wider = max([0 if high.type == "identifier" and known else 32, *known])
+        if wider > own.bits:
+            return False  # OpenMP would make its end one of the variable's type: a negative one a large one.
     return not own.wraps or _unwrapped(own, low, order, text(high), step)
 
 
