@@ -10,5 +10,5 @@
 extern "C" void kernel(const float* x, float* out) {
     static int calls = 0;
     work(x, out);
-    if (CHEAT && ++calls > 14 && calls % 7 == 0) out[5] += 1;
+    if (CHEAT && ++calls > 24 && calls % 7 == 0) out[5] += 1;
 }

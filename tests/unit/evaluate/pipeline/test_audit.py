@@ -397,9 +397,8 @@ def test_constants_that_find_no_room_in_one_more_process_are_not_changed():
 
 def test_no_element_is_changed_where_that_ends_the_device_s_process():
     loss = SimpleNamespace(nodes=[SimpleNamespace(op="aten.binary_cross_entropy.default")])
-    scene = SimpleNamespace(
-        must_have_outputs=lambda: None, session=SimpleNamespace(task=SimpleNamespace(graph=loss), cases=[])
-    )
+    task = SimpleNamespace(graph=loss, target=SimpleNamespace(kind="cuda", present=True))
+    scene = SimpleNamespace(must_have_outputs=lambda: None, session=SimpleNamespace(task=task, cases=[]))
     with pytest.raises(NotRunError, match="end the whole device's process"):
         perturbation(scene)
 

@@ -169,9 +169,9 @@ def test_the_variant_of_edits_asks_for_one_where_there_is_a_candidate(facts):
 
 
 def test_an_unknown_variant_lists_the_known_ones():
-    with pytest.raises(UsageError, match="standard, trained, edits, terse"):
+    with pytest.raises(UsageError, match="standard, trained, edits, small, terse"):
         Prompts("loud")
-    assert variants() == (STANDARD, TRAINED, EDITS, "terse")
+    assert variants() == (STANDARD, TRAINED, EDITS, "small", "terse")
 
 
 @pytest.fixture

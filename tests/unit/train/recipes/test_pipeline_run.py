@@ -90,7 +90,10 @@ def test_what_a_stage_started_in_a_session_of_its_own_ends_with_it(tmp_path, mon
     while not (told.exists() and told.read_text().endswith("\n")):
         assert child.poll() is None
         time.sleep(0.01)
-    assert {int(told.read_text()), child.pid} <= set(marked("a1b2"))
+    begun = {int(told.read_text()), child.pid}
+    while not begun <= set(marked("a1b2")):  # a process that is being started has no environment yet
+        assert child.poll() is None
+        time.sleep(0.01)
     assert ended(child, "a1b2") == status
     assert not list(marked("a1b2"))
 
