@@ -76,7 +76,7 @@ SAID = [
     ),
     (calls.ExportGraph(), calls.GraphExported(graph=TASK.graph)),
     (tasks.EstimateTask(source=""), tasks.Estimated(nbytes=5 << 30)),
-    (tasks.Widen(inputs=(0, 2)), tasks.Widened(inputs=(2,))),
+    (tasks.Widen(inputs=(0, 2), parameters=(1,)), tasks.Widened(inputs=(2,), parameters=(1,))),
     (calls.Draw(seed=1 << 62), calls.Described(tensors=(FOUND,))),
     (calls.DrawInto(seed=-1, offsets=(0,)), Done()),
     (calls.DescribeState(), calls.Described(tensors=())),
