@@ -42,7 +42,7 @@ def for_device(nest: Nest, code: str, spec: SerialSpec, used: Collection[str]) -
     listed = f"({', '.join(map(text, pointers))})"
     code = code.replace(f" {spec.function}{listed}", f" {spec.function}{listed[:-1]}, char* work, unsigned* gate)", 1)
     if "restrict-pointers" in used:
-        alone = re.compile(r"\*\s*(?!restrict)(?=\w)")
+        alone = re.compile(r"\*\s*(?!_*restrict)(?=\w)")
         code = re.sub(rf"(?<= {spec.function}\()[^)]*", lambda m: alone.sub("* __restrict__ ", m[0]), code, count=1)
     for (name, kind), said in LIMITS.items():
         code = code.replace(f"std::numeric_limits<{kind}>::{name}()", said)
