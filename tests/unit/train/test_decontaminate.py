@@ -53,6 +53,14 @@ def test_what_is_the_same_or_nearly_is_dropped_and_the_rest_is_counted_by_its_li
     assert found.nearest["0.0"] == 1
 
 
+def test_of_two_modules_of_one_name_the_one_that_is_like_no_task_stays(data):
+    folder, tasks = data
+    made = [sample_of("twin", chain("exp", "sum")), sample_of("twin", chain("tanh"))]
+    (folder / "samples.jsonl").write_text("".join(one.model_dump_json() + "\n" for one in made))
+    assert len(decontaminate(folder, [tasks], Suppliers(), lambda _: None).dropped) == 1
+    assert len((folder / "samples.jsonl").read_text().splitlines()) == 1
+
+
 class Suppliers:
     """Gives a referee that admits one task, whose graph is a sample's."""
 

@@ -112,7 +112,7 @@ def train(  # noqa: PLR0913  a flag is a parameter
                 folder, tuple(sources or ("author",)), data, count=count, target=target, seconds=seconds,
                 workers=workers or 1, effort=effort or "search",
             )  # fmt: skip
-            if sources or not exams:
+            if sources or again or not exams:
                 _data(context, request, again, json)
             _decontaminate(context, request, exams or [], json)
         elif what == "pipeline":

@@ -35,8 +35,9 @@ DROPPED = "like a task that models are judged on"
 class Alike(Record):
     """A sample that was dropped."""
 
+    id: str
     sample: str
-    """Its module's name."""
+    """Its module's name, which others may have too."""
     task: str
     """The nearest task's file."""
     likeness: float
@@ -104,8 +105,8 @@ def decontaminate(
     heard(f"comparing {len(samples)} samples with {len(known)} tasks")
     found = compared(samples, known)
     report = found.model_copy(update={"unread": unread})
-    gone = {one.sample for one in report.dropped}
-    kept = [one for one in samples if one.task.source.name not in gone]
+    gone = {one.id for one in report.dropped}
+    kept = [one for one in samples if one.id not in gone]
     write_whole(folder / FILE, "".join(f"{one.model_dump_json()}\n" for one in kept))
     write_whole(folder / CARD, card(folder.name, kept, {DROPPED: len(samples) - len(kept)}))
     write_whole(folder / REPORT, report.model_dump_json(indent=1) + "\n")
@@ -118,7 +119,7 @@ def compared(samples: Sequence[Sample], tasks: Mapping[str, OpGraph]) -> Deconta
     graphs = {one.structure: one.task.graph for one in samples}
     nearest = {key: _nearest(Compared(graph), others) for key, graph in graphs.items()}
     dropped = tuple(
-        Alike(sample=one.task.source.name, task=name, likeness=value)
+        Alike(id=one.id, sample=one.task.source.name, task=name, likeness=value)
         for one in samples for name, value in [nearest[one.structure]] if value >= ALIKE
     )  # fmt: skip
     tenths = Counter(

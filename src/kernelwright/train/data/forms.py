@@ -195,12 +195,9 @@ class _Form:
 
     def rename(self) -> None:
         """One name for all values, which may be assigned anew, since each is used by the next line alone."""
-        arguments = [one.arg for one in self.forward.args.args]
-        later = [a for a in arguments if any(_reads(line, a) for line in self.forward.body[1:])]
-        free = [name for name in (*VALUES, arguments[1]) if name not in (later or arguments[2:])]
-        name = self.draw.choice([one for one in free if one not in arguments or one == arguments[1]])
-        if name in later:
-            return
+        arguments = [one.arg for one in self.forward.args.args[1:]]
+        done = not any(_reads(line, arguments[0]) for line in self.forward.body[1:])
+        name = self.draw.choice([*(one for one in VALUES if one not in arguments), *arguments[: int(done)]])
         for node in ast.walk(self.model):
             if isinstance(node, ast.Name) and re.fullmatch(r"v\d+", node.id):
                 node.id = name
@@ -348,8 +345,6 @@ def _matches(pattern: ast.AST, node: ast.AST, found: dict[str, ast.expr]) -> boo
         return ast.dump(found.setdefault(pattern.id, node)) == ast.dump(node)
     if type(pattern) is not type(node):
         return False
-    if isinstance(pattern, ast.expr_context):
-        return True
     pairs = (
         (getattr(pattern, name), getattr(node, name, None)) for name in pattern._fields if name not in ("kind", "ctx")
     )

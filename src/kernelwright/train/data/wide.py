@@ -98,7 +98,7 @@ def wide_module(seed: int) -> TaskSource:
     lines, value = list[str](), names[0]
     for number, pattern in enumerate(patterns):
         other = names[1] if len(names) > 1 else value
-        text = pattern.format(value, other, c=draw.choice(CONSTANTS), d="{d}")
+        text = pattern.format(value, other, c=draw.choice(CONSTANTS))
         if " = " not in pattern:
             value = f"v{number}"
             text = f"{value} = {text}"
