@@ -92,9 +92,9 @@ TASKS = {
     "picked_rows": TextTask("x, gain, n", "(nn.functional.softsign(x) * torch.exp(8 * gain)[:, None])"
                             "[torch.cumsum(n, 0) % 1024]",
                             "torch.randn(1024, 64), torch.randn(1024), torch.randint(1, 4, (1024,))"),
-    "eight_rows": TextTask("x, gain", "nn.functional.softsign(x).abs().sum(1) * torch.exp(30 * gain)",
+    "eight_rows": TextTask("x, gain", "nn.functional.softsign(x).abs().sum(1) * torch.exp(15 * gain)",
                            "torch.randn(8, 4096), torch.rand(8) * 2 - 1"),
-    "six_rows": TextTask("x, gain", "nn.functional.softsign(x).abs().sum(1) * torch.exp(30 * gain)",
+    "six_rows": TextTask("x, gain", "nn.functional.softsign(x).abs().sum(1) * torch.exp(15 * gain)",
                          "torch.randn(6, 4096), torch.rand(6) * 2 - 1"),
     "recurrence": OUTSIDE["outsider/recurrence"],
 }  # fmt: skip
