@@ -11,112 +11,25 @@ import random
 import re
 from collections.abc import Iterable, Iterator
 
-SAME: tuple[tuple[str, ...], ...] = (
-    ("torch.mean(torch.square(a - b))", "F.mse_loss(a, b)", "nn.MSELoss()(a, b)", "((a - b) ** 2).mean()",
-        "torch.mean((a - b).pow(2))"),
-    ("torch.relu(a)", "F.relu(a)", "a.relu()", "nn.ReLU()(a)", "nn.functional.relu(a)", "torch.clamp(a, min=0.0)",
-        "a.clamp_min(0.0)"),
-    ("torch.sigmoid(a)", "F.sigmoid(a)", "a.sigmoid()", "nn.Sigmoid()(a)", "1.0 / (1.0 + torch.exp(-a))"),
-    ("torch.tanh(a)", "F.tanh(a)", "a.tanh()", "nn.Tanh()(a)"),
-    ("torch.abs(a)", "a.abs()", "abs(a)"),
-    ("-a", "torch.neg(a)", "a.neg()", "-1.0 * a"),
-    ("a * a", "a ** 2", "a.pow(2)", "torch.pow(a, 2)", "torch.square(a)", "a.square()", "torch.mul(a, a)"),
-    ("torch.square(a)", "a ** 2", "a.pow(2)", "torch.pow(a, 2)", "a * a", "a.square()"),
-    ("F.gelu(a)", "nn.GELU()(a)", "nn.functional.gelu(a)", "0.5 * a * (1.0 + torch.erf(a / 1.4142135623730951))"),
-    ("F.silu(a)", "nn.SiLU()(a)", "a * torch.sigmoid(a)", "a.sigmoid() * a", "torch.sigmoid(a) * a", "a * F.sigmoid(a)"),
-    ("F.softplus(a)", "nn.Softplus()(a)", "nn.functional.softplus(a)"),
-    ("F.leaky_relu(a, c)", "nn.LeakyReLU(c)(a)", "F.leaky_relu(a, negative_slope=c)", "nn.LeakyReLU(negative_slope=c)(a)"),
-    ("F.hardtanh(a)", "nn.Hardtanh()(a)", "F.hardtanh(a, -1.0, 1.0)", "torch.clamp(a, -1.0, 1.0)",
-        "a.clamp(min=-1.0, max=1.0)"),
-    ("torch.clamp(a, -c, c)", "a.clamp(-c, c)", "torch.clamp(a, min=-c, max=c)", "F.hardtanh(a, -c, c)",
-        "nn.Hardtanh(-c, c)(a)"),
-    ("F.elu(a)", "nn.ELU()(a)", "F.elu(a, alpha=1.0)", "nn.functional.elu(a)"),
-    ("F.relu6(a)", "nn.ReLU6()(a)", "torch.clamp(a, 0.0, 6.0)", "F.relu(a).clamp(max=6.0)"),
-    ("F.hardswish(a)", "nn.Hardswish()(a)", "nn.functional.hardswish(a)"),
-    ("F.hardsigmoid(a)", "nn.Hardsigmoid()(a)"),
-    ("F.mish(a)", "nn.Mish()(a)", "a * torch.tanh(F.softplus(a))"),
-    ("F.selu(a)", "nn.SELU()(a)", "torch.selu(a)"),
-    ("F.softsign(a)", "nn.Softsign()(a)", "a / (1.0 + torch.abs(a))"),
-    ("F.logsigmoid(a)", "nn.LogSigmoid()(a)"),
-    ("F.celu(a)", "nn.CELU()(a)"),
-    ("F.gelu(a, approximate='tanh')", "nn.GELU(approximate='tanh')(a)"),
-    ("F.l1_loss(a, b)", "nn.L1Loss()(a, b)", "torch.mean(torch.abs(a - b))", "(a - b).abs().mean()"),
-    ("F.smooth_l1_loss(a, b)", "nn.SmoothL1Loss()(a, b)"),
-    ("F.huber_loss(a, b)", "nn.HuberLoss()(a, b)"),
-    ("F.max_pool1d(a, c, stride=d, padding=e)", "nn.MaxPool1d(c, stride=d, padding=e)(a)", "nn.MaxPool1d(c, d, e)(a)"),
-    ("F.avg_pool1d(a, c, stride=d, padding=e)", "nn.AvgPool1d(c, stride=d, padding=e)(a)", "nn.AvgPool1d(c, d, e)(a)"),
-    ("F.max_pool2d(a, c, stride=d, padding=e)", "nn.MaxPool2d(c, stride=d, padding=e)(a)", "nn.MaxPool2d(c, d, e)(a)"),
-    ("F.avg_pool2d(a, c, stride=d, padding=e)", "nn.AvgPool2d(c, stride=d, padding=e)(a)", "nn.AvgPool2d(c, d, e)(a)"),
-    ("torch.cumsum(a, dim=c)", "a.cumsum(dim=c)", "torch.cumsum(a, c)"),
-    ("torch.sin(a)", "a.sin()"),
-    ("torch.cos(a)", "a.cos()"),
-    ("torch.exp(a)", "a.exp()"),
-    ("torch.log1p(a)", "a.log1p()", "torch.log(1.0 + a)"),
-    ("torch.sqrt(a)", "a.sqrt()", "a ** 0.5", "torch.pow(a, 0.5)"),
-    ("torch.rsqrt(a)", "a.rsqrt()", "1.0 / torch.sqrt(a)", "a.pow(-0.5)"),
-    ("torch.maximum(a, b)", "torch.max(a, b)", "a.maximum(b)"),
-    ("torch.minimum(a, b)", "torch.min(a, b)", "a.minimum(b)"),
-    ("torch.softmax(a, dim=-1)", "F.softmax(a, dim=-1)", "a.softmax(dim=-1)", "nn.Softmax(dim=-1)(a)",
-        "torch.softmax(a, -1)"),
-    ("torch.log_softmax(a, dim=-1)", "F.log_softmax(a, dim=-1)", "a.log_softmax(-1)", "nn.LogSoftmax(dim=-1)(a)"),
-    ("F.layer_norm(a, (a.shape[-1],))", "F.layer_norm(a, a.shape[-1:])", "F.layer_norm(a, [a.size(-1)])",
-        "F.layer_norm(a, (a.size(-1),), eps=1e-5)"),
-    ("torch.amax(a, dim=-1)", "a.amax(dim=-1)", "torch.max(a, dim=-1).values", "torch.max(a, dim=-1)[0]", "a.max(-1)[0]"),
-    ("torch.amin(a, dim=-1)", "a.amin(dim=-1)", "torch.min(a, dim=-1).values", "torch.min(a, dim=-1)[0]", "a.min(-1)[0]"),
-    ("torch.amax(a, dim=-1, keepdim=True)", "a.amax(-1, keepdim=True)", "a.max(dim=-1, keepdim=True)[0]",
-        "torch.max(a, dim=-1, keepdim=True).values"),
-    ("torch.logsumexp(a, dim=-1)", "a.logsumexp(dim=-1)", "torch.logsumexp(a, -1)"),
-    ("a.sum(dim=-1)", "torch.sum(a, dim=-1)", "a.sum(-1)", "torch.sum(a, -1)"),
-    ("a.mean(dim=-1)", "torch.mean(a, dim=-1)", "a.mean(-1)", "torch.mean(a, -1)"),
-    ("a.sum(dim=-1, keepdim=True)", "torch.sum(a, dim=-1, keepdim=True)", "a.sum(-1, keepdim=True)",
-        "a.sum(-1).unsqueeze(-1)"),
-    ("a.mean(dim=-1, keepdim=True)", "torch.mean(a, dim=-1, keepdim=True)", "a.mean(-1, keepdim=True)", "a.mean(-1, True)"),
-    ("torch.mean(a, dim=-1, keepdim=True)", "a.mean(dim=-1, keepdim=True)", "a.mean(-1, keepdim=True)"),
-    ("torch.mean(a)", "a.mean()"),
-    ("torch.sum(a)", "a.sum()"),
-    ("a + b", "torch.add(a, b)", "a.add(b)", "b + a"),
-    ("a - b", "torch.sub(a, b)", "a.sub(b)"),
-    ("a * b", "torch.mul(a, b)", "a.mul(b)", "b * a"),
-    ("a / b", "torch.div(a, b)", "a.div(b)"),
-)  # fmt: skip
+from kernelwright.train.data.spellings import table
+
+TABLE = table("forms")
+SAME = TABLE["same"]
 """Expressions that mean the same. `b` stands for any expression, `c` to `e` for numbers, `a` for what is none. The first of a
 row is looked for, rows before others; a module that is made and called becomes a submodule."""
 COMPOSED = tuple(ast.parse(row[0], mode="eval").body for row in SAME)
 OPERATORS = ("a + b", "a - b", "a * b", "a / b")
 ARITHMETIC = 0.12
 """Share of plain operators that become functions: few people write so."""
-VALUES = ("h", "out", "value", "t", "hidden", "y", "result", "res", "z", "tmp", "x1", "features")
-ARGUMENTS = (
-    "x", "y", "a", "b", "input", "other", "inputs", "tensor", "hidden_states", "residual", "logits", "pred", "target",
-    "features",
-    "q", "k", "gate", "up", "left", "right", "data", "signal", "scores", "bias", "weight", "skip", "input_tensor", "u", "w",
-    "inp",
-)  # fmt: skip
-LAYERS = ("act", "activation", "layer", "op", "fn", "norm", "first", "second", "func", "head", "module", "stage")
-NUMBERS = ("scale", "alpha", "beta", "factor", "limit", "shift", "slope", "c", "value", "coefficient", "gain", "eps")
-HELPERS = ("_compute", "step", "_transform", "apply_op", "_inner", "block", "_prepare")
-WORDS = (
-    "A chain of operations.", "One fused operator.", "Pointwise operations and what follows them.", "Computes the result.",
-    "A module to be made faster.", "What the model computes.", "Simple model that applies a few operations to its input.",
-    "Applies the operator.\n\n    Args:\n        inputs: tensors of one shape.\n\n    Returns:\n        The result.\n    ",
-    "Part of a larger network, cut out for profiling.", "Forward pass.\n\n    :param x: input\n    :return: output\n    ",
-    "TODO: fuse this.", "Used behind the attention block.", "Taken from our training code; shapes are those of one rank.",
-)  # fmt: skip
-REMARKS = (
-    "fused in production", "element-wise", "numerically safe", "[B, N]", "see the paper, eq. 4", "keep fp32", "activation",
-    "no grad needed", "reduce", "shape is kept", "first step", "combine both", "TODO: measure", "normalise",
-)  # fmt: skip
-SIZES = (
-    ("ROWS", "COLUMNS"), ("BATCH", "FEATURES"), ("batch_size", "dim"), ("M", "N"), ("B", "D"), ("tokens", "hidden_size"),
-    ("batch", "width"), ("n", "m"), ("BATCH_SIZE", "HIDDEN"),
-)  # fmt: skip
-HEADS = (
-    "import torch\nimport torch.nn.functional as F\nfrom torch import nn",
-    "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F",
-    "import torch\nfrom torch import nn\nfrom torch.nn import functional as F",
-    "import math\n\nimport torch\nimport torch.nn as nn\nimport torch.nn.functional as F",
-    "from typing import Optional\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import Tensor, nn",
-)  # fmt: skip
+VALUES = TABLE["values"]
+ARGUMENTS = TABLE["arguments"]
+LAYERS = TABLE["layers"]
+NUMBERS = TABLE["numbers"]
+HELPERS = TABLE["helpers"]
+WORDS = TABLE["words"]
+REMARKS = TABLE["remarks"]
+SIZES = TABLE["sizes"]
+HEADS = TABLE["heads"]
 TENSOR = "torch.Tensor"
 SHARES = (0.3, 0.3, 0.6, 0.4, 0.6, 0.5, 0.5)
 """Of modules with numbers in the constructor, a helper, other names, types, docstrings, other inputs, named sizes."""

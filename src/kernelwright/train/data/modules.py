@@ -8,26 +8,13 @@ import random
 from dataclasses import dataclass, field
 
 from kernelwright.records.task import TaskSource
+from kernelwright.train.data.spellings import table
 
-UNARY = (
-    "torch.relu({0})", "torch.sigmoid({0})", "torch.tanh({0})", "torch.abs({0})", "-{0}", "{0} * {0}", "F.gelu({0})",
-    "F.silu({0})", "F.softplus({0})", "F.leaky_relu({0}, {c})", "F.hardtanh({0})", "torch.sin({0})", "torch.cos({0})",
-    "torch.clamp({0}, -{c}, {c})", "torch.sqrt(torch.abs({0}) + {c})", "torch.exp(-torch.abs({0}))", "{0} * {c}",
-    "{0} + {c}", "{0} - {c}", "F.elu({0})", "F.relu6({0})", "torch.square({0})", "torch.log1p(torch.abs({0}))",
-)  # fmt: skip
-BINARY = (
-    "{0} + {1}", "{0} - {1}", "{0} * {1}", "torch.maximum({0}, {1})", "torch.minimum({0}, {1})",
-    "{0} / (torch.abs({1}) + {c})", "{0} + {c} * {1}", "torch.square({0} - {1})",
-)  # fmt: skip
-ROWS = (
-    "torch.softmax({0}, dim=-1)", "torch.log_softmax({0}, dim=-1)", "F.layer_norm({0}, ({0}.shape[-1],))",
-    "{0} - {0}.mean(dim=-1, keepdim=True)", "{0} / (torch.abs({0}).sum(dim=-1, keepdim=True) + {c})",
-    "{0} * torch.rsqrt(torch.mean({0} * {0}, dim=-1, keepdim=True) + 1e-5)", "{0} - torch.amax({0}, dim=-1, keepdim=True)",
-)  # fmt: skip
-REDUCTIONS = (
-    "{0}.sum(dim=-1)", "{0}.mean(dim=-1)", "torch.amax({0}, dim=-1)", "torch.amin({0}, dim=-1)",
-    "torch.logsumexp({0}, dim=-1)", "({0} * {0}).sum(dim=-1)",
-)  # fmt: skip
+TABLE = table("modules")
+UNARY = TABLE["unary"]
+BINARY = TABLE["binary"]
+ROWS = TABLE["rows"]
+REDUCTIONS = TABLE["reductions"]
 TOTALS = ("torch.mean({0})", "torch.sum({0})")
 CONSTANTS = ("0.1", "0.5", "1.0", "1.5", "2.0", "3.0")
 NAMES = (("x", "y", "z"), ("a", "b", "c"), ("predictions", "targets", "weight"), ("input", "other", "third"))

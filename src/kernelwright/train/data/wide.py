@@ -11,68 +11,19 @@ from typing import NamedTuple
 
 from kernelwright.records.task import TaskSource
 from kernelwright.train.data.modules import CONSTANTS, NAMES, TEMPLATE, UNARY
+from kernelwright.train.data.spellings import table
 
-MORE = (
-    "F.hardswish({0})", "F.hardsigmoid({0})", "F.mish({0})", "F.selu({0})", "F.softsign({0})", "F.logsigmoid({0})",
-    "F.celu({0})",
-    "F.gelu({0}, approximate='tanh')", "F.tanhshrink({0})", "torch.erf({0})", "torch.exp({0})",
-    "torch.sign({0}) * torch.sqrt(torch.abs({0}))",
-    "torch.rsqrt({0} * {0} + {c})", "torch.where({0} > 0, {0}, {c} * {0})", "F.threshold({0}, 0.1, {c})",
-    "torch.round({0} * 4) / 4",
-    "torch.atan({0})", "torch.reciprocal({0} * {0} + 1.0)", "F.hardshrink({0})", "F.softshrink({0})",
-    "torch.floor({0} * 3.0)",
-)  # fmt: skip
-LOSSES = (
-    "F.mse_loss({0}, {1})", "F.l1_loss({0}, {1})", "F.smooth_l1_loss({0}, {1})", "F.huber_loss({0}, {1})",
-    "torch.mean(torch.clamp(1.0 - {0} * {1}, min=0.0))", "F.binary_cross_entropy_with_logits({0}, torch.sigmoid({1}))",
-    "F.kl_div(torch.log_softmax({0}, dim=-1), torch.softmax({1}, dim=-1), reduction='batchmean')",
-    "torch.mean(torch.log(torch.cosh({0} - {1})))",
-    "torch.mean(1.0 - F.cosine_similarity({0}, {1}, dim=-1))", "F.mse_loss({0}, {1}, reduction='sum')",
-    "torch.mean(torch.exp(-{0} * {1}))",
-    "F.soft_margin_loss({0}, torch.sign({1}))", "F.poisson_nll_loss({0}, torch.abs({1}))",
-)  # fmt: skip
-ALONG = (
-    "{0}.sum(dim={d})", "{0}.mean(dim={d})", "torch.amax({0}, dim={d})", "torch.amin({0}, dim={d})",
-    "torch.argmax({0}, dim={d})",
-    "torch.argmin({0}, dim={d})", "{0}.sum(dim={d}, keepdim=True)", "{0}.mean(dim={d}, keepdim=True)",
-    "torch.logsumexp({0}, dim={d})",
-    "torch.amax({0}, dim={d}, keepdim=True)", "torch.var({0}, dim={d})", "torch.std({0}, dim={d})",
-    "torch.linalg.vector_norm({0}, dim={d})",
-)  # fmt: skip
-NORMS = (
-    "F.normalize({0}, dim={d})", "F.normalize({0}, p=1.0, dim={d})", "{0} / torch.norm({0})",
-    "{0} / (torch.abs({0}).mean(dim={d}, keepdim=True) + 1e-5)",
-    "torch.softmax({0}, dim={d})", "torch.log_softmax({0}, dim={d})", "F.layer_norm({0}, ({0}.shape[-1],))",
-    "F.softmin({0}, dim={d})",
-    "{0} * torch.rsqrt(torch.mean({0} * {0}, dim={d}, keepdim=True) + 1e-6)",
-    "({0} - {0}.mean(dim={d}, keepdim=True)) / torch.sqrt({0}.var(dim={d}, keepdim=True, unbiased=False) + 1e-5)",
-    "({0} - torch.amin({0}, dim={d}, keepdim=True)) / "
-    "(torch.amax({0}, dim={d}, keepdim=True) - torch.amin({0}, dim={d}, keepdim=True) + {c})",
-)  # fmt: skip
-SCANS = (
-    "torch.cumsum({0}, dim={d})",
-    "torch.cumprod({0}, dim={d})",
-    "torch.flip(torch.cumsum(torch.flip({0}, dims=({d},)), dim={d}), dims=({d},))",
-)
-PRODUCTS = (
-    ("{0} @ {1}", "mk", "kn"), ("torch.matmul({0}, {1}.T)", "mk", "nk"), ("{0}.T @ {1}", "km", "kn"),
-    ("torch.bmm({0}, {1})", "bmk", "bkn"), ("torch.matmul({0}, {1})", "bmk", "kn"), ("torch.mv({0}, {1})", "mk", "k"),
-    ("torch.outer({0}, {1})", "m", "n"), ("torch.einsum('bik,bjk->bij', {0}, {1})", "bmk", "bnk"),
-    ("{0}[:, None] * {1}", "m", "mn"), ("torch.triu({0} @ {1})", "mk", "km"), ("torch.tril({0} @ {1})", "mk", "km"),
-    ("torch.softmax({0} @ {1}.T, dim=-1)", "mk", "nk"),
-)  # fmt: skip
+TABLE = table("wide")
+MORE = TABLE["more"]
+LOSSES = TABLE["losses"]
+ALONG = TABLE["along"]
+NORMS = TABLE["norms"]
+SCANS = TABLE["scans"]
+PRODUCTS = TABLE["products"]
 HALVES = "first, second = {0}.chunk(2, dim=-1)"
-GATES = (
-    "first * torch.sigmoid(second)", "F.silu(first) * second", "torch.cat((-second, first), dim=-1)", "F.gelu(first) * second",
-)  # fmt: skip
-MOVES = (
-    "{0}.transpose(-1, -2).contiguous()",
-    "torch.flip({0}, dims=(-1,))",
-    "torch.roll({0}, 1, dims=-1)",
-    "F.pad({0}, (1, 2))",
-    "{0}.flatten(1)",
-)
-BROADCAST = ("{0} + {1}", "{0} * {1}", "{0} - {1}", "torch.maximum({0}, {1})", "{0} * torch.sigmoid({1})")
+GATES = TABLE["gates"]
+MOVES = TABLE["moves"]
+BROADCAST = TABLE["broadcast"]
 EXTENTS = (3, 5, 7, 8, 12, 16, 17, 24, 31, 32, 33, 48, 64, 65, 96, 100, 128, 200, 256, 300, 512, 1000, 1024, 2048, 4096)
 MOST = 40_000
 """Elements of an input."""
