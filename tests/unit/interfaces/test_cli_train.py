@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kernelwright import api
+from kernelwright.train.data.decontaminate import Decontamination
 from kernelwright.train.data.making import DataReport, Revalidation
 from kernelwright.train.recipe import Progress
 from kernelwright.train.recipes.run import StageEvent
@@ -25,6 +26,19 @@ def test_data_is_made_and_told(kernelwright, monkeypatch, tmp_path):
     assert "5 samples" in said.out
     assert (asked[0].count, asked[0].effort, asked[0].workers, asked[0].sources) == (5, "verify", 3, ("author",))
     assert json.loads(kernelwright("train", "data", tmp_path, "--json").out)["fates"] == {"incorrect": 1}
+
+
+def test_what_is_made_and_dropped_in_one_call_is_one_document(kernelwright, monkeypatch, tmp_path):
+    monkeypatch.setattr(api, "make_data", lambda *_: DataReport(folder="set", samples=5, added=2, fates={}))
+    dropped = Decontamination(samples=5, tasks=1, unread={}, dropped=(), nearest={"0.1": 5})
+    monkeypatch.setattr(api, "decontaminate", lambda *_: dropped)
+    both = ("train", "data", tmp_path, "--from", "author", "--decontaminate", tmp_path)
+    told = json.loads(kernelwright(*both, "--json").out)
+    assert told["made"]["added"] == 2
+    assert told["decontaminated"]["nearest"] == {"0.1": 5}
+    assert "0 of 5 samples dropped" in kernelwright(*both).out
+    alone = kernelwright("train", "data", tmp_path, "--decontaminate", tmp_path, "--json").out
+    assert json.loads(alone)["tasks"] == 1
 
 
 def test_what_an_upgrade_broke_is_told_as_a_share(kernelwright, monkeypatch, tmp_path):

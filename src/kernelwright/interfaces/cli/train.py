@@ -112,9 +112,10 @@ def train(  # noqa: PLR0913  a flag is a parameter
                 folder, tuple(sources or ("author",)), data, count=count, target=target, seconds=seconds,
                 workers=workers or 1, effort=effort or "search",
             )  # fmt: skip
-            if sources or again or not exams:
-                _data(context, request, again, json)
-            _decontaminate(context, request, exams or [], json)
+            made = _data(context, request, again, json) if sources or again or not exams else {}
+            made |= _decontaminate(context, request, exams, json) if exams else {}
+            if json:
+                OUTPUT.print_json(data=made if len(made) > 1 else next(iter(made.values())))
         elif what == "pipeline":
             read = api.read_pipeline(recipe or "", {**given, **_settings(settings or [])})
             _pipeline(context, folder, read, _Call(tuple(only or ()), seconds, plan, json))
@@ -139,7 +140,8 @@ def _settings(texts: list[str]) -> dict[str, JsonValue]:
     return found
 
 
-def _data(context: typer.Context, request: "api.DataRequest", again: bool, json: bool) -> None:
+def _data(context: typer.Context, request: "api.DataRequest", again: bool, quiet: bool) -> dict[str, JsonValue]:
+    """What came of it, which is told in words unless `quiet`."""
     from kernelwright import api
 
     suppliers = suppliers_of(context)
@@ -149,34 +151,39 @@ def _data(context: typer.Context, request: "api.DataRequest", again: bool, json:
             if again
             else api.make_data(request, suppliers, lambda tally: status.update(_so_far(tally, request.count)))
         )
-    if json:
-        print(found.model_dump_json(indent=2))
-    elif isinstance(found, api.Revalidation):
-        OUTPUT.print(
-            f"{found.samples} samples: {found.right} right, {found.repaired} repaired, {sum(found.dropped.values())} dropped, "
-            f"{found.unjudged} not judged; {found.broken_share:.1%} were broken by what is installed here"
-        )
-    else:
-        folder = escape(str(request.folder))
-        OUTPUT.print(f"{found.samples} samples in {folder}, {found.added} of them new; see its card.md")
+    if not quiet:
+        OUTPUT.print(_in_words(found, request.folder))
+    return {"revalidated" if again else "made": found.model_dump(mode="json")}
 
 
-def _decontaminate(context: typer.Context, request: "api.DataRequest", exams: list[Path], json: bool) -> None:
+def _decontaminate(
+    context: typer.Context, request: "api.DataRequest", exams: list[Path], quiet: bool
+) -> dict[str, JsonValue]:
     from kernelwright import api
 
-    if not exams:
-        return
     with ERRORS.status("reading") as status:
         found = api.decontaminate(request.folder, exams, suppliers_of(context), status.update, request.workers)
-    if json:
-        print(found.model_dump_json(indent=2))
-        return
+    said: dict[str, JsonValue] = {"decontaminated": found.model_dump(mode="json")}
+    if quiet:
+        return said
     near = len(found.dropped) - found.same
     OUTPUT.print(
         f"{len(found.dropped)} of {found.samples} samples dropped: {found.same} have the structure of one of {found.tasks} "
         f"tasks, {near} are nearly one; {len(found.unread)} files could not be read as tasks"
     )
     OUTPUT.print(escape(str(request.folder / api.DECONTAMINATED)))
+    return said
+
+
+def _in_words(found: "api.Revalidation | api.DataReport", folder: Path) -> str:
+    from kernelwright import api
+
+    if isinstance(found, api.Revalidation):
+        return (
+            f"{found.samples} samples: {found.right} right, {found.repaired} repaired, {sum(found.dropped.values())} dropped, "
+            f"{found.unjudged} not judged; {found.broken_share:.1%} were broken by what is installed here"
+        )
+    return f"{found.samples} samples in {escape(str(folder))}, {found.added} of them new; see its card.md"
 
 
 def _so_far(tally: "api.Tally", count: int) -> str:
