@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from lanes import sampled
+
 LIVES = """
 import sys
 from kernelwright.evaluate.sandbox import kernel
@@ -55,10 +57,10 @@ def test_what_a_killed_one_leaves_the_next_one_removes(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("modes", [(0o700,), (0o700, 0o755), (0o711, 0o700), (0o750,)])
+@pytest.mark.parametrize("modes", sampled(["700", "700 755", "711 700", "750"], lambda modes: modes == "700 755"))
 def test_children_live_where_only_the_referee_s_user_may_enter(tmp_path, modes):
     place = tmp_path
-    for number, mode in enumerate(modes):
+    for number, mode in enumerate(int(one, 8) for one in modes.split()):
         place = place / f"closed {number}"
         place.mkdir()
         place.chmod(mode)
