@@ -1,10 +1,10 @@
-"""How often cheats are refused and honest kernels measured: `python benchmarks/attacks.py --target cpu|cuda --out FILE`.
+"""How often cheats are refused and honest kernels measured: `python benchmarks/attacks.py --target cpu|cuda|sm_90 --out FILE`.
 
 On the CPU these are all kernels of `tests/cheats` (the outsider's, the insider's, their honest twins, the honest folder,
 the odd ones), on a GPU those of `tests/gpu` (cheats, twins, honest kernels). Each is judged as in a search, `--times`
 times, in rounds: a pass that is cut has met all of them. A cheat counts as refused too where it is measured and gains nothing
 over its twin. `--effort verify` asks of honest kernels alone whether they are right, each time on other cases, which takes a
-fraction of the time. `--beside-busy` keeps another process at work meanwhile. A part has all kernels of its tasks. Exit code
+fraction of the time; for an architecture whose device is not here it asks Triton's interpreter of those in Triton. `--beside-busy` keeps another process at work meanwhile. A part has all kernels of its tasks. Exit code
 0: nothing is left, cheats were refused in every judgement (beside a busy process in nine of ten) and honest kernels in none.
 """
 
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 from campaign import Campaign, Row, command, of_part
 from figures import short
-from known_kernels import Kernel, on_cpu, on_gpu
+from known_kernels import Kernel, in_the_interpreter, on_cpu, on_gpu
 
 from kernelwright.engine.summary import check_of
 from kernelwright.errors import KernelwrightError, TaskError
@@ -42,6 +42,7 @@ BUSY = {
     "cuda": "import torch\nx = torch.randn(4096, 4096, device='cuda')\nwhile True:\n    x = (x @ x).tanh_(); "
     "torch.cuda.synchronize()",
 }
+KERNELS = {"cpu": on_cpu, "cuda": on_gpu}
 WORDS = (("cheats", True), ("honest", False))
 
 
@@ -51,8 +52,8 @@ class Pass:
     def __init__(self, campaign: Campaign) -> None:
         self.campaign, asked = campaign, campaign.asked
         self.times, self.beside, self.verify = asked.times, asked.beside_busy, asked.effort == "verify"
-        self.kind = "cpu" if asked.target == "cpu" else "cuda"
-        every = list(on_cpu() if self.kind == "cpu" else on_gpu())
+        self.kind = asked.target if asked.target in KERNELS else "absent"
+        every = list(KERNELS.get(self.kind, in_the_interpreter)())
         self.twins = {one.name: one for one in every}
         wanted = [one for one in every if campaign.named(one.name) and not (self.verify and one.cheat)]
         self.chosen = with_its_task(wanted, asked.part)

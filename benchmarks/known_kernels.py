@@ -38,10 +38,11 @@ class Kernel(NamedTuple):
 
 
 def on_cpu() -> Iterator[Kernel]:
-    """All of `tests/cheats` that are files, and the odd kernels."""
+    """All of `tests/cheats` that are files, the odd kernels, and those of unusual build."""
     sys.path[:0] = [str(CHEATS.parent), str(CHEATS)]
     from file_tasks import HONEST, OUTSIDE  # noqa: PLC0415 (the tests' own folders, which are no packages)
     from odd_kernels import ODD  # noqa: PLC0415
+    from unusual_kernels import kernels  # noqa: PLC0415
 
     prelude = (CHEATS / "honest" / "prelude.h").read_text()
     for path in sorted((CHEATS / "honest").glob("*.cpp")):
@@ -58,6 +59,18 @@ def on_cpu() -> Iterator[Kernel]:
     for name, odd in ODD.items():
         source = TaskSource(name=name, format="kernelbench", source=odd.task)
         yield Kernel(f"odd/{name}", source, parse_text(odd.kernel, "cpu"))
+    for one in (*kernels(".cpp"), *kernels(".cu")):
+        yield Kernel(*one)
+
+
+def in_the_interpreter() -> Iterator[Kernel]:
+    """Honest kernels in Triton: those of unusual build, and those of `tests/gpu`."""
+    sys.path[:0] = [str(CHEATS.parent), str(CHEATS)]
+    from unusual_kernels import kernels  # noqa: PLC0415 (the tests' own folder, which is no package)
+
+    for one in kernels(".py"):
+        yield Kernel(*one)
+    yield from (one for one in on_gpu() if one.name.startswith("honest/") and one.candidate.language == "triton")
 
 
 def on_gpu() -> Iterator[Kernel]:
