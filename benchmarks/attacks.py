@@ -1,11 +1,12 @@
-"""How often cheats are refused and honest kernels measured: `python benchmarks/attacks.py --target cpu|cuda|sm_90 --out FILE`.
+"""How often cheats are refused and honest kernels measured: `python benchmarks/attacks.py --target cpu|cuda --out FILE`.
 
 On the CPU these are all kernels of `tests/cheats` (the outsider's, the insider's, their honest twins, the honest folder,
-the odd ones), on a GPU those of `tests/gpu` (cheats, twins, honest kernels). Each is judged as in a search, `--times`
-times, in rounds: a pass that is cut has met all of them. A cheat counts as refused too where it is measured and gains nothing
-over its twin. `--effort verify` asks of honest kernels alone whether they are right, each time on other cases, which takes a
-fraction of the time; for an architecture whose device is not here it asks Triton's interpreter of those in Triton. `--beside-busy` keeps another process at work meanwhile. A part has all kernels of its tasks. Exit code
-0: nothing is left, cheats were refused in every judgement (beside a busy process in nine of ten) and honest kernels in none.
+the odd ones, those of unusual build), on a GPU those of `tests/gpu` (cheats, twins, honest kernels). Each is judged as in a
+search, `--times` times, in rounds: a pass that is cut has met all of them. A cheat counts as refused too where it is measured
+and gains nothing over its twin. `--effort verify` asks of honest kernels alone whether they are right, each time on other
+cases, which takes a fraction of the time; with `--target sm_90` the interpreter is asked of those in Triton. `--beside-busy`
+keeps another process at work meanwhile. A part has all kernels of its tasks. Exit code 0: nothing is left, cheats were refused
+in every judgement (beside a busy process in nine of ten) and honest kernels in none.
 """
 
 import asyncio

@@ -2,9 +2,9 @@
 
 A file has sections, each a task in a sentence and kernels for it: `// takes x; computes x.sum(1); from torch.randn(64, 100)`,
 after which may stand `; with` statements of the constructor, `; under` statements of the module, and `; flags` for the
-compiler; `; then` parts statements, and a line that begins with three spaces goes on. What stands before the first section belongs
-to all of them. In C++ each `extern "C"` function is a kernel, in Triton each class, and in CUDA C++, which runs on the host
-(`benchmarks/cuda_on_cpu.hpp`), each `extern "C"` function again.
+compiler; `; then` parts statements, and a line that begins with three spaces goes on. What stands before the first
+section belongs to all of them. In C++ and in CUDA C++, which runs on the host (`benchmarks/cuda_on_cpu.hpp`), each
+`extern "C"` function is a kernel, in Triton each class.
 """
 
 import re
@@ -46,7 +46,7 @@ def kernels(ending: str) -> Iterator[Unusual]:
 
 def _of_section(path: Path, task: str, sentence: str, text: str) -> Iterator[Unusual]:
     """The kernels of one task."""
-    found = SENTENCE.fullmatch(re.sub(r"\n(//|#)  ", "", sentence).strip())
+    found = SENTENCE.fullmatch(re.sub(r" *; +", "; ", re.sub(r"\n(//|#) +", " ", sentence)).strip())
     assert found, f"{path.name}: no task is in: {sentence}"
     said = {name: value.replace("; then ", "\n") for name, value in found.groupdict(default="").items()}
     flags = tuple(said.pop("flags").split())

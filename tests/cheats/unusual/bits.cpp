@@ -128,7 +128,8 @@ extern "C" void swapped_in_halves(const int64_t* x, int64_t* y) {
     }
 }
 
-// takes x, y; computes sum((((x >> i) & 1) << (2 * i)) | (((y >> i) & 1) << (2 * i + 1)) for i in range(12)); from torch.randint(4096, (800,)), torch.randint(4096, (800,))
+// takes x, y; computes sum((((x >> i) & 1) << (2 * i)) | (((y >> i) & 1) << (2 * i + 1)) for i in range(12));
+//    from torch.randint(4096, (800,)), torch.randint(4096, (800,))
 extern "C" void morton(const int64_t* a, const int64_t* b, int64_t* y) {
     const auto spread = [](uint64_t v) {
         v = (v | v << 8) & 0x00ff00ff;
@@ -148,7 +149,8 @@ extern "C" void shifted_in(const int64_t* x, int64_t* y) {
     }
 }
 
-// takes w, s; computes torch.stack([(w & 15) - 8, (w >> 4) - 8], -1).flatten(1).float() * s; from torch.randint(0, 256, (24, 32)).to(torch.uint8).int(), torch.rand(24, 1) + 0.1
+// takes w, s; computes torch.stack([(w & 15) - 8, (w >> 4) - 8], -1).flatten(1).float() * s;
+//    from torch.randint(0, 256, (24, 32)).to(torch.uint8).int(), torch.rand(24, 1) + 0.1
 extern "C" void two_nibbles(const int32_t* w, const float* s, float* y) {
     for (int r = 0; r < 24; ++r)
         for (int i = 0; i < 32; ++i) {
@@ -165,5 +167,6 @@ extern "C" void a_mask_from_places(const float* x, float* y) {
 
 // takes x; computes torch.clamp(x, -1, 1); from torch.randn(700)
 extern "C" void the_middle_of_three(const float* x, float* y) {
-    for (int i = 0; i < 700; ++i) y[i] = x[i] != x[i] ? x[i] : std::max(std::min(1.f, x[i]), std::min(-1.f, std::max(1.f, x[i])));
+    for (int i = 0; i < 700; ++i) y[i] = x[i] != x[i] ? x[i] : std::max(std::min(1.f, x[i]), std::min(-1.f, std::max(1.f,
+        x[i])));
 }

@@ -10,7 +10,8 @@ __global__ void shuffled(const float* x, float* y) {
         for (int d = 16; d; d >>= 1) s += __shfl_xor_sync(ALL, s, d);
         if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = s;
         __syncthreads();
-        if (threadIdx.x == 0) y[r] = ((warps[0] + warps[1]) + (warps[2] + warps[3])) + ((warps[4] + warps[5]) + (warps[6] + warps[7]));
+        if (threadIdx.x == 0) y[r] = ((warps[0] + warps[1]) + (warps[2] + warps[3])) + ((warps[4] + warps[5]) +
+            (warps[6] + warps[7]));
         __syncthreads();
     }
 }
@@ -119,7 +120,8 @@ extern "C" void two_buffers(const float* x, float* y) {
     host::run([=] { swept(x, y); });
 }
 
-// takes i; computes torch.zeros(64, dtype=torch.int64).index_add_(0, i, torch.ones_like(i)); from torch.randint(0, 64, (5000,))
+// takes i; computes torch.zeros(64, dtype=torch.int64).index_add_(0, i, torch.ones_like(i));
+//    from torch.randint(0, 64, (5000,))
 __global__ void counted(const int64_t* i, unsigned long long* y) {
     __shared__ unsigned bins[64];
     if (threadIdx.x < 64) bins[threadIdx.x] = 0;

@@ -94,7 +94,8 @@ extern "C" void all_but_the_largest(const float* x, float* y) {
     }
 }
 
-// takes x, t; computes nn.functional.cross_entropy(x, t, label_smoothing=0.1); from torch.randn(60, 30), torch.randint(30, (60,))
+// takes x, t; computes nn.functional.cross_entropy(x, t, label_smoothing=0.1);
+//    from torch.randn(60, 30), torch.randint(30, (60,))
 extern "C" void smoothed_labels(const float* x, const int64_t* t, float* y) {
     double total = 0;
     for (int r = 0; r < 60; ++r) {
@@ -105,7 +106,8 @@ extern "C" void smoothed_labels(const float* x, const int64_t* t, float* y) {
     *y = total / 60;
 }
 
-// takes q, k, v; computes torch.softmax(q @ k.transpose(-1, -2) / 4, -1) @ v; from *(torch.randn(3, 40, 16) for _ in range(3))
+// takes q, k, v; computes torch.softmax(q @ k.transpose(-1, -2) / 4, -1) @ v;
+//    from *(torch.randn(3, 40, 16) for _ in range(3))
 extern "C" void one_pass_over_keys(const float* q, const float* k, const float* v, float* y) {
     for (int r = 0; r < 120; ++r) {
         float most = -INFINITY, sum = 0, acc[16] = {};
@@ -146,13 +148,15 @@ extern "C" void keys_in_shares(const float* q, const float* k, const float* v, f
     }
 }
 
-// takes q, k, v; computes nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True); from *(torch.randn(2, 2, 24, 8) for _ in range(3))
+// takes q, k, v; computes nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True);
+//    from *(torch.randn(2, 2, 24, 8) for _ in range(3))
 extern "C" void no_later_keys(const float* q, const float* k, const float* v, float* y) {
     for (int h = 0; h < 4; ++h)
         for (int i = 0; i < 24; ++i) {
             double s[24], most = -INFINITY, sum = 0;
             for (int j = 0; j <= i; ++j) {
-                s[j] = std::inner_product(q + (h * 24 + i) * 8, q + (h * 24 + i) * 8 + 8, k + (h * 24 + j) * 8, 0.0) / std::sqrt(8.0);
+                s[j] = std::inner_product(q + (h * 24 + i) * 8, q + (h * 24 + i) * 8 + 8, k + (h * 24 + j) * 8,
+                    0.0) / std::sqrt(8.0);
                 most = std::max(most, s[j]);
             }
             for (int j = 0; j <= i; ++j) sum += s[j] = std::exp(s[j] - most);
@@ -174,16 +178,20 @@ extern "C" void chunks_and_a_state(const float* q, const float* k, const float* 
                     double s = 0;
                     for (int d = 0; d < 8; ++d) s += q[(b * 32 + i) * 8 + d] * state[d][e];
                     for (int j = c; j <= i; ++j)
-                        s += std::inner_product(q + (b * 32 + i) * 8, q + (b * 32 + i) * 8 + 8, k + (b * 32 + j) * 8, 0.0) * v[(b * 32 + j) * 8 + e];
+                        s += std::inner_product(q + (b * 32 + i) * 8, q + (b * 32 + i) * 8 + 8, k + (b * 32 + j) * 8,
+                            0.0) * v[(b * 32 + j) * 8 + e];
                     y[(b * 32 + i) * 8 + e] = s;
                 }
             for (int j = c; j < c + 8; ++j)
-                for (int de = 0; de < 64; ++de) state[de / 8][de % 8] += double(k[(b * 32 + j) * 8 + de / 8]) * v[(b * 32 + j) * 8 + de % 8];
+                for (int de = 0; de < 64; ++de) state[de / 8][de % 8] += double(k[(b * 32 + j) * 8 +
+                    de / 8]) * v[(b * 32 + j) * 8 + de % 8];
         }
     }
 }
 
-// takes x; computes s = x.sort(-1, descending=True).values; then c = s.cumsum(-1) - 1; then n = (s * torch.arange(1, 21) > c).sum(-1, keepdim=True); then (x - c.gather(-1, n - 1) / n).clamp(min=0); from torch.randn(30, 20)
+// takes x; computes s = x.sort(-1, descending=True).values; then c = s.cumsum(-1) - 1;
+//    then n = (s * torch.arange(1, 21) > c).sum(-1, keepdim=True); then (x - c.gather(-1, n - 1) / n).clamp(min=0);
+//    from torch.randn(30, 20)
 extern "C" void sparsemax_by_descent(const float* x, float* y) {
     for (int r = 0; r < 30; ++r) {  // Michelot's: drop what lies below the threshold until nothing does.
         std::vector<float> in(x + r * 20, x + r * 20 + 20);
@@ -202,6 +210,7 @@ extern "C" void sparsemax_by_descent(const float* x, float* y) {
 extern "C" void kept_from_overflow(const float* a, const float* b, float* y) {
     double s = 0;
 #pragma omp parallel for reduction(+ : s)
-    for (int i = 0; i < 3000; ++i) s += std::max(a[i], 0.f) - double(a[i]) * b[i] + std::log1p(std::exp(-std::fabs(double(a[i]))));
+    for (int i = 0; i < 3000; ++i) s += std::max(a[i], 0.f) - double(a[i]) * b[i] +
+        std::log1p(std::exp(-std::fabs(double(a[i]))));
     *y = s / 3000;
 }

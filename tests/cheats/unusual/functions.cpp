@@ -74,7 +74,8 @@ extern "C" void lambert_s_fraction(const float* x, float* y) {
 // takes x; computes torch.sin(x) + torch.cos(x); from torch.randn(2000) * 3
 extern "C" void quadrants(const float* x, float* y) {
     for (int i = 0; i < 2000; ++i) {
-        const double q = std::nearbyint(x[i] * M_2_PI), r = std::fma(q, -6.123233995736766e-17, std::fma(q, -M_PI_2, double(x[i]))), s = r * r;
+        const double q = std::nearbyint(x[i] * M_2_PI), r = std::fma(q, -6.123233995736766e-17, std::fma(q, -M_PI_2,
+            double(x[i]))), s = r * r;
         if (!(std::fabs(q) < 1e9)) {
             y[i] = std::sin(double(x[i])) + std::cos(double(x[i]));
             continue;
@@ -131,7 +132,8 @@ extern "C" void stirling_after_steps(const float* x, float* y) {
         double v = std::fabs(x[i]) + 0.1, below = 1;
         for (; v < 10; v += 1) below *= v;
         const double s = 1 / (v * v);
-        y[i] = (v - 0.5) * std::log(v) - v + 0.91893853320467274 + (1 / 12. - s * (1 / 360. - s * (1 / 1260. - s / 1680))) / v - std::log(below);
+        y[i] = (v - 0.5) * std::log(v) - v + 0.91893853320467274 + (1 / 12. - s * (1 / 360. - s * (1 / 1260. -
+            s / 1680))) / v - std::log(below);
     }
 }
 
@@ -153,7 +155,8 @@ extern "C" void series_of_bessel(const float* x, float* y) {
         for (int k = 1; k < 400 && term > 1e-17 * s; ++k) s += term *= q / (double(k) * k);
         const double v = std::fabs(double(x[i])), far = 1 / (8 * v);
         if (v > 60)
-            s = v > 95 ? INFINITY : std::exp(v) / std::sqrt(2 * M_PI * v) * (1 + far * (1 + far * (4.5 + far * (37.5 + far * 459.375))));
+            s = v > 95 ? INFINITY : std::exp(v) / std::sqrt(2 * M_PI * v) * (1 + far * (1 + far * (4.5 + far * (37.5 +
+                far * 459.375))));
         y[i] = s;
     }
 }
@@ -163,7 +166,8 @@ extern "C" void newton_on_erf(const float* x, float* y) {
     for (int i = 0; i < 900; ++i) {
         const double v = x[i], l = std::log1p(-v * v), a = 2 / (M_PI * 0.147) + l / 2;
         double z = std::copysign(std::sqrt(std::sqrt(a * a - l / 0.147) - a), v);
-        for (int k = 0; k < 3; ++k) z -= (v > 0 ? (1 - v) - std::erfc(z) : std::erfc(-z) - (1 + v)) * -0.886226925452758 * std::exp(z * z);
+        for (int k = 0; k < 3; ++k) z -= (v > 0 ? (1 - v) - std::erfc(z) : std::erfc(-z) - (1 +
+            v)) * -0.886226925452758 * std::exp(z * z);
         y[i] = std::fabs(v) < 1e-4 ? v * 0.886226925452758 * (1 + M_PI / 12 * v * v) : z;
     }
 }

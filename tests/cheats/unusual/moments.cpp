@@ -54,7 +54,8 @@ extern "C" void corrected_two_passes(const float* x, float* y) {
     }
 }
 
-// takes x; computes ((x - x.mean(1, keepdim=True)) ** 3).mean(1) / x.var(1, correction=0) ** 1.5; from torch.randn(24, 400).exp()
+// takes x; computes ((x - x.mean(1, keepdim=True)) ** 3).mean(1) / x.var(1, correction=0) ** 1.5;
+//    from torch.randn(24, 400).exp()
 extern "C" void pebay(const float* x, float* y) {
     for (int r = 0; r < 24; ++r) {
         double mean = 0, two = 0, three = 0;

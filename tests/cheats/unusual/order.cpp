@@ -68,7 +68,8 @@ extern "C" void merges_from_below(const float* x, float* y, int64_t* at) {
         for (int w = 1; w < 90; w *= 2, p.swap(q))
             for (int b = 0; b < 90; b += 2 * w)
                 std::merge(p.begin() + b, p.begin() + std::min(b + w, 90), p.begin() + std::min(b + w, 90),
-                           p.begin() + std::min(b + 2 * w, 90), q.begin() + b, [&](int i, int j) { return before(v[i], v[j]); });
+                           p.begin() + std::min(b + 2 * w, 90), q.begin() + b, [&](int i, int j) { return before(v[i],
+                               v[j]); });
         for (int i = 0; i < 90; ++i) {
             at[r * 90 + i] = p[i];
             y[r * 90 + i] = v[p[i]];
@@ -81,7 +82,8 @@ extern "C" void ranks_by_counting(const float* x, float* y, int64_t* at) {
     for (int r = 0; r < 10; ++r)
         for (int i = 0; i < 90; ++i) {
             int rank = 0;
-            for (int j = 0; j < 90; ++j) rank += j < i ? !before(x[r * 90 + i], x[r * 90 + j]) : before(x[r * 90 + j], x[r * 90 + i]);
+            for (int j = 0; j < 90; ++j) rank += j < i ? !before(x[r * 90 + i], x[r * 90 + j]) : before(x[r * 90 + j],
+                x[r * 90 + i]);
             y[r * 90 + rank] = x[r * 90 + i];
             at[r * 90 + rank] = i;
         }
@@ -268,7 +270,8 @@ extern "C" void open_addressing(const int64_t* a, const int64_t* b, bool* y) {
 // takes x; computes (x[1:] != x[:-1]).sum() + 1; from torch.randint(0, 4, (3000,))
 extern "C" void runs_jumped_over(const int64_t* x, int64_t* y) {
     int64_t n = 0;
-    for (const int64_t *at = x, *end = x + 3000; at < end; ++n) at = std::find_if(at, end, [v = *at](int64_t w) { return w != v; });
+    for (const int64_t *at = x, *end = x + 3000; at < end; ++n) at = std::find_if(at, end,
+        [v = *at](int64_t w) { return w != v; });
     *y = n;
 }
 

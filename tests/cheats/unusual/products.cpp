@@ -67,7 +67,8 @@ extern "C" void transposed_first(const float* a, const float* b, float* y) {
 static std::vector<double> strassen(const std::vector<double>& a, const std::vector<double>& b, int n) {
     std::vector<double> y(n * n);
     if (n <= 16) {
-        for (int i = 0; i < n * n * n; ++i) y[i / n / n * n + i % n] += a[i / n / n * n + i / n % n] * b[i / n % n * n + i % n];
+        for (int i = 0; i < n * n * n; ++i) y[i / n / n * n + i % n] += a[i / n / n * n + i / n % n] * b[i / n % n * n +
+            i % n];
         return y;
     }
     const int h = n / 2;
@@ -77,9 +78,11 @@ static std::vector<double> strassen(const std::vector<double>& a, const std::vec
             part[i] = m[(p * h + i / h) * n + q * h + i % h] + by * m[(r * h + i / h) * n + s * h + i % h];
         return part;
     };
-    const auto m1 = strassen(cut(a, 0, 0, 1, 1, 1), cut(b, 0, 0, 1, 1, 1), h), m2 = strassen(cut(a, 1, 0, 1, 1, 1), cut(b, 0, 0), h);
+    const auto m1 = strassen(cut(a, 0, 0, 1, 1, 1), cut(b, 0, 0, 1, 1, 1), h), m2 = strassen(cut(a, 1, 0, 1, 1, 1),
+        cut(b, 0, 0), h);
     const auto m3 = strassen(cut(a, 0, 0), cut(b, 0, 1, -1, 1, 1), h), m4 = strassen(cut(a, 1, 1), cut(b, 1, 0, -1, 0, 0), h);
-    const auto m5 = strassen(cut(a, 0, 0, 1, 0, 1), cut(b, 1, 1), h), m6 = strassen(cut(a, 1, 0, -1, 0, 0), cut(b, 0, 0, 1, 0, 1), h);
+    const auto m5 = strassen(cut(a, 0, 0, 1, 0, 1), cut(b, 1, 1), h), m6 = strassen(cut(a, 1, 0, -1, 0, 0), cut(b, 0, 0,
+        1, 0, 1), h);
     const auto m7 = strassen(cut(a, 0, 1, -1, 1, 1), cut(b, 1, 0, 1, 1, 1), h);
     for (int i = 0; i < h * h; ++i) {
         const int at = i / h * n + i % h;
@@ -95,7 +98,8 @@ extern "C" void strassen_in_doubles(const float* a, const float* b, float* y) {
     std::copy(c.begin(), c.end(), y);
 }
 
-// takes a, b; computes (a.int() @ b.int()).float() * 0.01; from *(torch.randint(-128, 128, s).to(torch.int8) for s in ((24, 60), (60, 32)))
+// takes a, b; computes (a.int() @ b.int()).float() * 0.01; from *(torch.randint(-128, 128, s).to(torch.int8) for s
+//    in ((24, 60), (60, 32)))
 extern "C" void whole_accumulators(const int8_t* a, const int8_t* b, float* y) {
     for (int i = 0; i < 24; ++i)
         for (int j = 0; j < 32; ++j) {
@@ -116,7 +120,8 @@ extern "C" void offset_bytes(const int8_t* a, const int8_t* b, float* y) {
     }
 }
 
-// takes a, b; computes torch.where(a >= 0, 1.0, -1.0) @ torch.where(b >= 0, 1.0, -1.0); from torch.randn(20, 128), torch.randn(128, 24)
+// takes a, b; computes torch.where(a >= 0, 1.0, -1.0) @ torch.where(b >= 0, 1.0, -1.0);
+//    from torch.randn(20, 128), torch.randn(128, 24)
 extern "C" void bits_that_agree(const float* a, const float* b, float* y) {
     uint64_t rows[20][2] = {}, columns[24][2] = {};
     for (int i = 0; i < 20 * 128; ++i) rows[i / 128][i % 128 / 64] |= uint64_t(a[i] >= 0) << (i % 64);
@@ -219,12 +224,14 @@ extern "C" void squares_and_one_more(const float* x, float* y) {
     std::copy(five, five + 576, y);
 }
 
-// takes x; computes torch.einsum("bi,bj->bij", x, x).flatten(1) @ self.w; from torch.randn(10, 16); with self.w = nn.Parameter(torch.randn(256, 8))
+// takes x; computes torch.einsum("bi,bj->bij", x, x).flatten(1) @ self.w; from torch.randn(10, 16);
+//    with self.w = nn.Parameter(torch.randn(256, 8))
 extern "C" void folded_symmetric_weights(const float* x, const float* w, float* y) {
     double f[16][16][8];
     for (int i = 0; i < 16; ++i)
         for (int j = 0; j <= i; ++j)
-            for (int o = 0; o < 8; ++o) f[i][j][o] = double(w[(i * 16 + j) * 8 + o]) + (i != j) * double(w[(j * 16 + i) * 8 + o]);
+            for (int o = 0; o < 8; ++o) f[i][j][o] = double(w[(i * 16 + j) * 8 + o]) + (i != j) * double(w[(j * 16 +
+                i) * 8 + o]);
     for (int b = 0; b < 10; ++b)
         for (int o = 0; o < 8; ++o) {
             double s = 0;
@@ -247,7 +254,8 @@ extern "C" void four_floats_of_halves(const half* a, const half* b, half* y) {
         }
 }
 
-// takes x; computes self.c[0] + x * (self.c[1] + x * (self.c[2] + x * (self.c[3] + x * (self.c[4] + x * self.c[5])))); from torch.randn(70, 40)
+// takes x; computes self.c[0] + x * (self.c[1] + x * (self.c[2] + x * (self.c[3] + x * (self.c[4] + x *
+//    self.c[5])))); from torch.randn(70, 40)
 //    ; with self.c = nn.Parameter(torch.randn(6))
 extern "C" void estrin(const float* x, const float* c, float* y) {
     for (int i = 0; i < 2800; ++i) {
@@ -256,7 +264,8 @@ extern "C" void estrin(const float* x, const float* c, float* y) {
     }
 }
 
-// takes x; computes x @ torch.tensor([[(-1.0) ** bin(i & j).count("1") for j in range(32)] for i in range(32)]); from torch.randn(45, 32)
+// takes x; computes x @ torch.tensor([[(-1.0) ** bin(i & j).count("1") for j in range(32)] for i in range(32)]);
+//    from torch.randn(45, 32)
 extern "C" void walsh_and_hadamard(const float* x, float* y) {
     std::memcpy(y, x, 45 * 32 * 4);
     for (int r = 0; r < 45; ++r)

@@ -128,7 +128,7 @@ def merged_moments(x, out, width, WIDTH: tl.constexpr):
     lanes = tl.arange(0, WIDTH)
     inside = lanes < width
     v = tl.load(x + tl.program_id(0) * width + lanes, mask=inside, other=0.0)
-    n, mean, squares = tl.reduce((tl.where(inside, 1.0, 0.0), v, tl.zeros_like(v)), 0, chan)
+    n, _mean, squares = tl.reduce((tl.where(inside, 1.0, 0.0), v, tl.zeros_like(v)), 0, chan)
     tl.store(out + tl.program_id(0), squares / (n - 1))
 
 
@@ -250,7 +250,9 @@ class one_after_the_other(torch.nn.Module):
         return out
 
 
-# takes a, x; computes h = torch.zeros_like(x[0]); then o = []; then o.extend(h := a[t] * h + x[t] for t in range(32)); then torch.stack(o); from torch.rand(32, 16), torch.randn(32, 16)
+# takes a, x; computes h = torch.zeros_like(x[0]); then o = [];
+#    then o.extend(h := a[t] * h + x[t] for t in range(32)); then torch.stack(o);
+#    from torch.rand(32, 16), torch.randn(32, 16)
 @triton.jit
 def one_map(a, s, b, t):
     return a * b, b * s + t
@@ -259,7 +261,7 @@ def one_map(a, s, b, t):
 @triton.jit
 def recurrence(a, x, out, CHANNELS: tl.constexpr, STEPS: tl.constexpr):
     at = tl.arange(0, STEPS) * CHANNELS + tl.program_id(0)
-    gates, states = tl.associative_scan((tl.load(a + at), tl.load(x + at)), 0, one_map)
+    _gates, states = tl.associative_scan((tl.load(a + at), tl.load(x + at)), 0, one_map)
     tl.store(out + at, states)
 
 
@@ -321,7 +323,8 @@ class ranks_by_counting(torch.nn.Module):
         return out
 
 
-# takes i; computes torch.zeros(32, dtype=torch.int32, device=i.device).index_add_(0, i, torch.ones_like(i, dtype=torch.int32)); from torch.randint(0, 32, (3000,))
+# takes i; computes torch.zeros(32, dtype=torch.int32, device=i.device).index_add_(0, i, torch.ones_like(i,
+#    dtype=torch.int32)); from torch.randint(0, 32, (3000,))
 @triton.jit
 def counts(i, out, count, BLOCK: tl.constexpr, BINS: tl.constexpr):
     at, bins = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, BINS)

@@ -105,7 +105,8 @@ extern "C" void products_by_doubling(const float* x, float* y) {
             if (i % 16 >= d) y[i] *= y[i - d];
 }
 
-// takes a, x; computes h = torch.zeros(8); then o = []; then o.extend(h := torch.sigmoid(a[t]) * h + x[t] for t in range(48)); then torch.stack(o); from torch.randn(48, 8), torch.randn(48, 8)
+// takes a, x; computes h = torch.zeros(8); then o = []; then o.extend(h := torch.sigmoid(a[t]) * h + x[t] for t in
+//    range(48)); then torch.stack(o); from torch.randn(48, 8), torch.randn(48, 8)
 extern "C" void gates_and_states_of_blocks(const float* a, const float* x, float* y) {
     for (int c = 0; c < 8; ++c) {
         double gate[48], part[48], carry = 0;
@@ -132,7 +133,8 @@ extern "C" void maps_composed(const float* a, const float* x, float* y) {
     std::copy(s, s + 384, y);
 }
 
-// takes x; computes h = torch.zeros(6, 10); then [h := torch.tanh(x[:, t] + h @ self.w) for t in range(12)][-1]; from torch.randn(6, 12, 10); with self.w = nn.Parameter(torch.randn(10, 10) / 4)
+// takes x; computes h = torch.zeros(6, 10); then [h := torch.tanh(x[:, t] + h @ self.w) for t in range(12)][-1];
+//    from torch.randn(6, 12, 10); with self.w = nn.Parameter(torch.randn(10, 10) / 4)
 extern "C" void two_states_in_turns(const float* x, const float* w, float* y) {
     for (int b = 0; b < 6; ++b) {
         double h[2][10] = {};
@@ -146,9 +148,12 @@ extern "C" void two_states_in_turns(const float* x, const float* w, float* y) {
     }
 }
 
-// takes x, h, c; computes g = (x @ self.w + h @ self.u).chunk(4, -1); then n = torch.sigmoid(g[1]) * c + torch.sigmoid(g[0]) * torch.tanh(g[2]); then torch.sigmoid(g[3]) * torch.tanh(n), n; from torch.randn(9, 12), torch.randn(9, 7), torch.randn(9, 7)
+// takes x, h, c; computes g = (x @ self.w + h @ self.u).chunk(4, -1);
+//    then n = torch.sigmoid(g[1]) * c + torch.sigmoid(g[0]) * torch.tanh(g[2]);
+//    then torch.sigmoid(g[3]) * torch.tanh(n), n; from torch.randn(9, 12), torch.randn(9, 7), torch.randn(9, 7)
 //    ; with self.w = nn.Parameter(torch.randn(12, 28) / 3); then self.u = nn.Parameter(torch.randn(7, 28) / 3)
-extern "C" void a_cell_of_four_gates(const float* x, const float* h, const float* c, const float* w, const float* u, float* y, float* z) {
+extern "C" void a_cell_of_four_gates(const float* x, const float* h, const float* c, const float* w, const float* u,
+    float* y, float* z) {
     for (int b = 0; b < 9; ++b)
         for (int j = 0; j < 7; ++j) {
             double g[4] = {};
@@ -163,7 +168,8 @@ extern "C" void a_cell_of_four_gates(const float* x, const float* h, const float
         }
 }
 
-// takes d; computes e = d.clone(); then [e := torch.minimum(e, e[:, k, None] + e[None, k]) for k in range(20)][-1]; from torch.rand(20, 20)
+// takes d; computes e = d.clone(); then [e := torch.minimum(e, e[:, k, None] + e[None, k]) for k in range(20)][-1];
+//    from torch.rand(20, 20)
 extern "C" void floyd_and_warshall(const float* d, float* y) {
     std::copy(d, d + 400, y);
     for (int k = 0; k < 20; ++k) {
@@ -176,7 +182,8 @@ extern "C" void floyd_and_warshall(const float* d, float* y) {
     }
 }
 
-// takes e; computes v = e[:, 0]; then [v := (v[:, :, None] + self.t).amax(1) + e[:, k] for k in range(1, 15)][-1]; from torch.randn(8, 15, 6); with self.t = nn.Parameter(torch.randn(6, 6))
+// takes e; computes v = e[:, 0]; then [v := (v[:, :, None] + self.t).amax(1) + e[:, k] for k in range(1, 15)][-1];
+//    from torch.randn(8, 15, 6); with self.t = nn.Parameter(torch.randn(6, 6))
 extern "C" void viterbi(const float* e, const float* t, float* y) {
     for (int b = 0; b < 8; ++b) {
         float v[6], n[6];
@@ -191,7 +198,8 @@ extern "C" void viterbi(const float* e, const float* t, float* y) {
     }
 }
 
-// takes u; computes [u := u + 0.1 * (torch.roll(u, 1, 1) + torch.roll(u, -1, 1) - 2 * u) for _ in range(6)][-1]; from torch.randn(5, 64)
+// takes u; computes [u := u + 0.1 * (torch.roll(u, 1, 1) + torch.roll(u, -1, 1) - 2 * u) for _ in range(6)][-1];
+//    from torch.randn(5, 64)
 extern "C" void all_steps_of_a_tile(const float* u, float* y) {
     for (int r = 0; r < 5; ++r)
         for (int b = 0; b < 64; b += 16) {  // A halo of one element a step.
@@ -205,7 +213,8 @@ extern "C" void all_steps_of_a_tile(const float* u, float* y) {
         }
 }
 
-// takes g; computes n = sum(torch.roll(g, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1)) - g; then ((n == 3) | ((g == 1) & (n == 2))).long(); from (torch.rand(24, 64) > 0.6).long()
+// takes g; computes n = sum(torch.roll(g, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1)) - g;
+//    then ((n == 3) | ((g == 1) & (n == 2))).long(); from (torch.rand(24, 64) > 0.6).long()
 extern "C" void words_of_cells(const int64_t* g, int64_t* y) {
     uint64_t rows[24] = {}, bits[4];
     for (int i = 0; i < 24 * 64; ++i) {

@@ -11,8 +11,12 @@ def share_of_k(a, b, out, M, N, K, S: tl.constexpr, B: tl.constexpr):
     i, j, k = tl.program_id(0) * B + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B), tl.arange(0, B)
     acc = tl.zeros((B, B), tl.float32)
     for start in range(tl.program_id(2) * B, K, S * B):
-        x = tl.load(a + i[:, None] * K + start + k[None, :], mask=(i[:, None] < M) & (start + k[None, :] < K), other=0.0)
-        y = tl.load(b + (start + k[:, None]) * N + j[None, :], mask=(start + k[:, None] < K) & (j[None, :] < N), other=0.0)
+        x = tl.load(
+            a + i[:, None] * K + start + k[None, :], mask=(i[:, None] < M) & (start + k[None, :] < K), other=0.0
+        )
+        y = tl.load(
+            b + (start + k[:, None]) * N + j[None, :], mask=(start + k[:, None] < K) & (j[None, :] < N), other=0.0
+        )
         acc += tl.dot(x, y, input_precision="ieee")
     tl.atomic_add(out + i[:, None] * N + j[None, :], acc, mask=(i[:, None] < M) & (j[None, :] < N))
 
@@ -35,8 +39,12 @@ def grouped(a, b, out, M, N, K, tiles, G: tl.constexpr, B: tl.constexpr):
         i, j, k = row * B + tl.arange(0, B), column * B + tl.arange(0, B), tl.arange(0, B)
         acc = tl.zeros((B, B), tl.float32)
         for start in range(0, K, B):
-            x = tl.load(a + i[:, None] * K + start + k[None, :], mask=(i[:, None] < M) & (start + k[None, :] < K), other=0.0)
-            y = tl.load(b + (start + k[:, None]) * N + j[None, :], mask=(start + k[:, None] < K) & (j[None, :] < N), other=0.0)
+            x = tl.load(
+                a + i[:, None] * K + start + k[None, :], mask=(i[:, None] < M) & (start + k[None, :] < K), other=0.0
+            )
+            y = tl.load(
+                b + (start + k[:, None]) * N + j[None, :], mask=(start + k[:, None] < K) & (j[None, :] < N), other=0.0
+            )
             acc = tl.dot(x, y, acc, input_precision="ieee")
         tl.store(out + i[:, None] * N + j[None, :], acc, mask=(i[:, None] < M) & (j[None, :] < N))
 
@@ -64,13 +72,18 @@ class a_row_at_a_time(torch.nn.Module):
         return out
 
 
-# takes a, b; computes (a.float() @ b.float()) * 0.05; from *(torch.randint(-128, 128, s).to(torch.int8) for s in ((32, 64), (64, 48)))
+# takes a, b; computes (a.float() @ b.float()) * 0.05; from *(torch.randint(-128, 128, s).to(torch.int8) for s in
+#    ((32, 64), (64, 48)))
 @triton.jit
 def whole(a, b, out, N, K, B: tl.constexpr):
     i, j, k = tl.program_id(0) * B + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B), tl.arange(0, 32)
     acc = tl.zeros((B, B), tl.int32)
     for start in range(0, K, 32):
-        acc += tl.dot(tl.load(a + i[:, None] * K + start + k[None, :]), tl.load(b + (start + k[:, None]) * N + j[None, :]), out_dtype=tl.int32)
+        acc += tl.dot(
+            tl.load(a + i[:, None] * K + start + k[None, :]),
+            tl.load(b + (start + k[:, None]) * N + j[None, :]),
+            out_dtype=tl.int32,
+        )
     tl.store(out + i[:, None] * N + j[None, :], acc.to(tl.float32) * 0.05)
 
 
@@ -81,7 +94,8 @@ class whole_accumulators(torch.nn.Module):
         return out
 
 
-# takes q, k, v; computes torch.softmax(q @ k.transpose(-1, -2) * 0.25, -1) @ v; from *(torch.randn(2, 48, 16) for _ in range(3))
+# takes q, k, v; computes torch.softmax(q @ k.transpose(-1, -2) * 0.25, -1) @ v;
+#    from *(torch.randn(2, 48, 16) for _ in range(3))
 @triton.jit
 def flash(q, k, v, out, n, D: tl.constexpr, B: tl.constexpr):
     i, j, d, head = tl.program_id(0) * B + tl.arange(0, B), tl.arange(0, B), tl.arange(0, D), tl.program_id(1) * n * D
@@ -193,7 +207,8 @@ class block_pointers(torch.nn.Module):
         return out
 
 
-# takes x, s; computes x.new_zeros(20, 16).index_add_(0, s, x); from torch.randn(200, 16), torch.randint(0, 20, (200,)).sort().values
+# takes x, s; computes x.new_zeros(20, 16).index_add_(0, s, x);
+#    from torch.randn(200, 16), torch.randint(0, 20, (200,)).sort().values
 @triton.jit
 def edges_added(x, s, out, D: tl.constexpr):
     row, d = tl.program_id(0), tl.arange(0, D)
@@ -225,17 +240,18 @@ class a_program_a_segment(torch.nn.Module):
         return out
 
 
-# takes x; computes nn.functional.conv1d(x, self.weight, padding=2); from torch.randn(2, 8, 90); with self.weight = nn.Parameter(torch.randn(6, 8, 5) / 6)
+# takes x; computes nn.functional.conv1d(x, self.weight, padding=2); from torch.randn(2, 8, 90);
+#    with self.weight = nn.Parameter(torch.randn(6, 8, 5) / 6)
 @triton.jit
-def patches(x, w, out, C: tl.constexpr, L, T: tl.constexpr, O, B: tl.constexpr):
+def patches(x, w, out, C: tl.constexpr, L, T: tl.constexpr, outs, B: tl.constexpr):
     o, i, k = tl.arange(0, 16), tl.program_id(0) * B + tl.arange(0, B), tl.arange(0, 64)
     c, t = k // T, k % T
     at = i[None, :] + t[:, None] - 2
-    taps = tl.load(w + o[:, None] * C * T + k[None, :], mask=(o[:, None] < O) & (k[None, :] < C * T), other=0.0)
+    taps = tl.load(w + o[:, None] * C * T + k[None, :], mask=(o[:, None] < outs) & (k[None, :] < C * T), other=0.0)
     inside = (at >= 0) & (at < L) & (k[:, None] < C * T)
     v = tl.load(x + (tl.program_id(1) * C + c[:, None]) * L + at, mask=inside, other=0.0)
-    to = out + (tl.program_id(1) * O + o[:, None]) * L + i[None, :]
-    tl.store(to, tl.dot(taps, v, input_precision="ieee"), mask=(o[:, None] < O) & (i[None, :] < L))
+    to = out + (tl.program_id(1) * outs + o[:, None]) * L + i[None, :]
+    tl.store(to, tl.dot(taps, v, input_precision="ieee"), mask=(o[:, None] < outs) & (i[None, :] < L))
 
 
 class patches_in_a_product(torch.nn.Module):
@@ -249,7 +265,8 @@ class patches_in_a_product(torch.nn.Module):
         return out
 
 
-# takes x; computes (x / x.abs().amax(-1, keepdim=True).clamp(min=1e-6) * 127).round().clamp(-127, 127).to(torch.int8); from torch.randn(30, 100)
+# takes x; computes (x / x.abs().amax(-1, keepdim=True).clamp(min=1e-6) * 127).round().clamp(-127,
+#    127).to(torch.int8); from torch.randn(30, 100)
 @triton.jit
 def to_bytes(x, out, width, WIDTH: tl.constexpr):
     lanes, row = tl.arange(0, WIDTH), tl.program_id(0) * width

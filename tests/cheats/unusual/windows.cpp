@@ -103,7 +103,8 @@ static std::vector<double> karatsuba(const std::vector<double>& a, const std::ve
         for (int i = 0; i < n * n; ++i) y[i / n + i % n] += a[i / n] * b[i % n];
         return y;
     }
-    const std::vector<double> a0(a.begin(), a.begin() + h), a1(a.begin() + h, a.end()), b0(b.begin(), b.begin() + h), b1(b.begin() + h, b.end());
+    const std::vector<double> a0(a.begin(), a.begin() + h), a1(a.begin() + h, a.end()), b0(b.begin(), b.begin() + h),
+        b1(b.begin() + h, b.end());
     std::vector<double> as(h), bs(h);
     for (int i = 0; i < h; ++i) as[i] = a0[i] + a1[i], bs[i] = b0[i] + b1[i];
     const auto low = karatsuba(a0, b0), high = karatsuba(a1, b1), both = karatsuba(as, bs);
@@ -121,7 +122,8 @@ extern "C" void three_products_for_four(const float* x, const float* k, float* y
     }
 }
 
-// takes x; computes nn.functional.conv2d(x, self.w, groups=6, stride=2, dilation=2); from torch.randn(2, 6, 15, 17); with self.w = nn.Parameter(torch.randn(6, 1, 3, 3))
+// takes x; computes nn.functional.conv2d(x, self.w, groups=6, stride=2, dilation=2); from torch.randn(2, 6, 15, 17);
+//    with self.w = nn.Parameter(torch.randn(6, 1, 3, 3))
 extern "C" void a_plane_at_a_time(const float* x, const float* w, float* y) {
 #pragma omp parallel for
     for (int p = 0; p < 12; ++p)
@@ -143,7 +145,8 @@ extern "C" void every_input_spreads(const float* x, const float* w, const float*
             for (int c = 0; c < 5; ++c)
                 for (int i = 0; i < 20; ++i)
                     for (int k = 0; k < 5; ++k)
-                        if (const int at = 3 * i + k - 1; at >= 0 && at < 60) to[at] += x[(n * 5 + c) * 20 + i] * w[(c * 4 + o) * 5 + k];
+                        if (const int at = 3 * i + k - 1; at >= 0 && at < 60) to[at] += x[(n * 5 + c) * 20 +
+                            i] * w[(c * 4 + o) * 5 + k];
         }
 }
 extern "C" void every_output_gathers(const float* x, const float* w, const float* b, float* y) {
@@ -199,16 +202,19 @@ extern "C" void summed_areas(const float* x, float* y) {
         for (int r = 0; r < 16; ++r)
             for (int c = 0; c < 18; ++c) s[r + 1][c + 1] = x[p * 288 + r * 18 + c] + s[r][c + 1] + s[r + 1][c] - s[r][c];
         for (int r = 0; r < 12; ++r)
-            for (int c = 0; c < 14; ++c) y[(p * 12 + r) * 14 + c] = (s[r + 5][c + 5] - s[r][c + 5] - s[r + 5][c] + s[r][c]) / 25;
+            for (int c = 0; c < 14; ++c) y[(p * 12 + r) * 14 + c] = (s[r + 5][c + 5] - s[r][c + 5] - s[r + 5][c] +
+                s[r][c]) / 25;
     }
 }
 extern "C" void rows_then_columns(const float* x, float* y) {
     for (int p = 0; p < 6; ++p) {
         float h[16][14];
         for (int r = 0; r < 16; ++r)
-            for (int c = 0; c < 14; ++c) h[r][c] = std::accumulate(x + (p * 16 + r) * 18 + c, x + (p * 16 + r) * 18 + c + 5, 0.f);
+            for (int c = 0; c < 14; ++c) h[r][c] = std::accumulate(x + (p * 16 + r) * 18 + c, x + (p * 16 + r) * 18 + c +
+                5, 0.f);
         for (int r = 0; r < 12; ++r)
-            for (int c = 0; c < 14; ++c) y[(p * 12 + r) * 14 + c] = (h[r][c] + h[r + 1][c] + h[r + 2][c] + h[r + 3][c] + h[r + 4][c]) * 0.04f;
+            for (int c = 0; c < 14; ++c) y[(p * 12 + r) * 14 + c] = (h[r][c] + h[r + 1][c] + h[r + 2][c] + h[r + 3][c] +
+                h[r + 4][c]) * 0.04f;
     }
 }
 
@@ -227,14 +233,17 @@ extern "C" void a_network_of_seven(const float* x, float* y) {
         }
 }
 
-// takes x; computes nn.functional.interpolate(x, scale_factor=2, mode="bilinear", align_corners=False); from torch.randn(2, 3, 7, 9)
+// takes x; computes nn.functional.interpolate(x, scale_factor=2, mode="bilinear", align_corners=False);
+//    from torch.randn(2, 3, 7, 9)
 extern "C" void a_quarter_and_three(const float* x, float* y) {
     for (int p = 0; p < 6; ++p)
         for (int r = 0; r < 14; ++r)
             for (int c = 0; c < 18; ++c) {
-                const int a = r / 2, b = std::clamp(a + (r % 2 ? 1 : -1), 0, 6), e = c / 2, f = std::clamp(e + (c % 2 ? 1 : -1), 0, 8);
+                const int a = r / 2, b = std::clamp(a + (r % 2 ? 1 : -1), 0, 6), e = c / 2, f = std::clamp(e + (c % 2 ?
+                    1 : -1), 0, 8);
                 const float* v = x + p * 63;
-                const float near = 0.75f * v[a * 9 + e] + 0.25f * v[a * 9 + f], far = 0.75f * v[b * 9 + e] + 0.25f * v[b * 9 + f];
+                const float near = 0.75f * v[a * 9 + e] + 0.25f * v[a * 9 + f], far = 0.75f * v[b * 9 + e] +
+                    0.25f * v[b * 9 + f];
                 y[(p * 14 + r) * 18 + c] = 0.75f * near + 0.25f * far;
             }
 }
