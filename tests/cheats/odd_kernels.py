@@ -119,7 +119,7 @@ ODD: dict[str, Odd] = {
                   f"{F}, {L}, float*", "for (int i = 0; i < 64; i++) for (long k = 0; k < b[i]; k++) *y++ = a[i];"),
     "ragged": Odd("x, o", "torch.stack([s.sum() for s in torch.tensor_split(x, [16, 48, 96])]) + o.float().sum()",
                   "torch.randn(128), torch.tensor([16, 48, 96])", f"{F}, {L}, float*",
-                  "long o[5] = {0, b[0], b[1], b[2], 128}; float n = b[0] + b[1] + b[2];\n"
+                  "const long o[5] = {0, 16, 48, 96, 128}; float n = b[0] + b[1] + b[2];\n"
                   "for (int r = 0; r < 4; r++) { double s = 0; for (long i = o[r]; i < o[r + 1]; "
                   "i++) s += a[i]; y[r] = s + n; }"),
     "positions": Odd("x, p", "x + p.float()[:, None] * 0.5", "torch.randn(128, 64), torch.arange(128)",

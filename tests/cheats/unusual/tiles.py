@@ -155,10 +155,10 @@ def by_exponentials(x, out, count, BLOCK: tl.constexpr):
     v = tl.load(x + at, mask=at < count, other=0.0).to(tl.float64)
     a = tl.minimum(tl.abs(v), 6.0)
     term, series = a, a
-    for n in tl.static_range(1, 120):
-        term *= -a * a / n
-        series += term / (2 * n + 1)
-    erf = tl.where(a < 5.5, series * 1.1283791670955126, 1.0)
+    for n in tl.static_range(1, 130):
+        term *= 2 * a * a / (2 * n + 1)
+        series += term
+    erf = tl.where(a < 5.5, series * tl.exp(-a * a) * 1.1283791670955126, 1.0)
     e = tl.exp(-2.0 * tl.minimum(tl.abs(v), 30.0))
     tanh = tl.where(tl.abs(v) < 0.01, a - a * a * a / 3 + 2 * a * a * a * a * a / 15, (1 - e) / (1 + e))
     tl.store(out + at, tl.where(v < 0, -(erf + tanh), erf + tanh).to(tl.float32), mask=at < count)

@@ -223,6 +223,7 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
 
     def create_dot(self, a: Handle, b: Handle, acc: Handle, precision: Untyped, imprecise: Untyped) -> Handle:
         """A product with the precision that was asked for."""
+        self.guard.waited()
         if acc.data.dtype != np.float32:
             return super().create_dot(a, b, acc, precision, imprecise)  # type: ignore[no-any-return]
         product = np.matmul(operand(a, precision), operand(b, precision))
@@ -236,6 +237,10 @@ class RepairedBuilder(interpreter.InterpreterBuilder):  # type: ignore[misc]
     def create_cat(self, lhs: Handle, rhs: Handle) -> Handle:
         """As `create_reshape`: concatenation promises no order."""
         return _new(np.concatenate([lhs.data, rhs.data])[::-1].copy(), lhs.dtype.scalar)
+
+    def create_barrier(self) -> None:
+        """All threads of a program have arrived."""
+        self.guard.waited()
 
     def create_assert(self, condition: Handle, message: str) -> None:
         """All lanes must hold."""

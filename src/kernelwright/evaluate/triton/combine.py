@@ -24,6 +24,18 @@ def install_trees() -> None:
     reduce, scan = interpreter.ReduceOps.generic_reduce, interpreter.ScanOps.generic_scan
     interpreter.ReduceOps.generic_reduce = _or_by_element(_reduced, reduce)
     interpreter.ScanOps.generic_scan = _or_by_element(_scanned, scan)
+    for kind in (interpreter.ReduceOps, interpreter.ScanOps):
+        kind.apply_impl = _waiting(kind.apply_impl)
+
+
+def _waiting(apply: Untyped) -> Untyped:
+    """Threads wait for each other where they put together what each of them has."""
+
+    def applied(self: Untyped, given: Untyped) -> Untyped:
+        interpreter.interpreter_builder.guard.waited()
+        return apply(self, given)
+
+    return applied
 
 
 def _or_by_element(whole: Untyped, by_element: Untyped) -> Untyped:

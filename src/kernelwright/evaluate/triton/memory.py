@@ -4,7 +4,8 @@ A lane is in bounds when all its bytes lie in the storage of one of the tensors 
 given. Not covered: an overrun that stays inside the same storage, and kernels that make pointers from
 integers, for which nothing is checked.
 
-`races.py` says what a race is. Lanes of one store are another: two that store different values at one address.
+`races.py` says what a race is. Lanes of one store are another: two that store different values at one address. `threads.py`
+has a third: what a program reads of its own stores without a barrier.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,10 +21,12 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from kernelwright.evaluate.triton.device import offset_bytes
 from kernelwright.evaluate.triton.fault import CandidateError, FaultKind
 from kernelwright.evaluate.triton.races import AccessLog, Conflict
+from kernelwright.evaluate.triton.threads import OwnStores
 from kernelwright.evaluate.triton.untyped import Array, Handle
 
 LARGEST = 16 << 20
 """Launches on more elements than this are not checked for races."""
+UNORDERED = "programs run in no order, and no atomic makes one here"
 IN_WORDS = {
     ("load", "stored"): "reads what {} wrote",
     ("load", "counted"): "reads what {} changed by an atomic",
@@ -125,6 +128,7 @@ class Guard:
     def __init__(self) -> None:
         self._regions: Regions | None = None
         self._log: AccessLog | None = None
+        self._own = OwnStores(0)
         self._unit = 1
 
     def enter(self, arguments: Mapping[str, object], programs: int) -> None:
@@ -134,6 +138,7 @@ class Guard:
         self._unit = min(sizes, default=1)
         elements = self._regions.total_bytes // self._unit + 1
         self._log = AccessLog(elements, programs) if elements <= LARGEST else None
+        self._own = OwnStores(elements if elements <= LARGEST else 0)
 
     def release(self) -> None:
         """Stop checking this launch: it makes pointers that no argument explains."""
@@ -141,15 +146,20 @@ class Guard:
 
     def ended(self, program: int) -> None:
         """A program has ended."""
+        self._own.waited(program)
         if self._log is not None:
             self._log.ended(program)
+
+    def waited(self) -> None:
+        """The threads of the running program have waited for each other, or may have."""
+        self._own.waited(running())
 
     def load(self, pointers: Handle, mask: Array, volatile: bool = False) -> None:
         """Look at the lanes of a load that `mask` lets through. A volatile one is atomic, and orders nothing.
 
         Raises:
             OutOfBoundsError: at least one of them is outside.
-            RaceError: another program of this launch wrote there, and nothing orders the two.
+            RaceError: another program of this launch wrote there, or another thread of this one, and nothing orders the two.
         """
         access = self.reach("load", pointers, mask)
         if access is None or self._log is None:
@@ -157,6 +167,8 @@ class Guard:
         program = running()
         read = self._log.atomic(access.offsets, program, False) if volatile else self._log.read(access.offsets, program)
         self._refuse(access, read)
+        if (at := self._own.too_early(access.offsets, access.live, program)) is not None:
+            self._raise(access, at, "reads what another of its own threads wrote", "no barrier stands between the two")
 
     def store(self, pointers: Handle, mask: Array, present: Callable[[], Array], value: Array) -> Access | None:
         """Look at the lanes of a store that `mask` lets through.
@@ -179,6 +191,7 @@ class Guard:
             return unlike(present(), value)[access.live]
 
         self._refuse(access, self._log.write(access.offsets, running(), differs))
+        self._own.store(access.offsets, access.live, running())
         return access
 
     def stored(self, access: Access | None, present: Callable[[], Array], value: Array) -> None:
@@ -199,6 +212,7 @@ class Guard:
         Raises:
             RaceError: another program loaded or stored there, and nothing orders the two.
         """
+        self.waited()
         if access is None or self._log is None:
             return
         log, program = self._log, running()
@@ -228,6 +242,7 @@ class Guard:
             )
         if item < self._unit and self._log is not None:
             self._log.refine(self._unit)
+            self._own.refine(self._unit)
             self._unit = 1
         if self._unit > 1:
             offsets //= self._unit
@@ -239,14 +254,11 @@ class Guard:
             other = "another program" if found.other < 0 else f"program {found.other}"
             self._raise(access, found.at, IN_WORDS[access.what, found.verb].format(other) + " in the same launch")
 
-    def _raise(self, access: Access, at: int, doing: str) -> None:
+    def _raise(self, access: Access, at: int, doing: str, why: str = UNORDERED) -> None:
         assert self._regions is not None
         lane = np.flatnonzero(access.live)[at]
         element = self._regions.element(int(access.pointers[at]), access.item_bytes)
-        raise RaceError(
-            f"race: program {running()} {doing} ({access.what}, lane {lane}: {element}); programs run in no order, "
-            "and no atomic makes one here"
-        )
+        raise RaceError(f"race: program {running()} {doing} ({access.what}, lane {lane}: {element}); {why}")
 
 
 def running() -> int:

@@ -104,6 +104,17 @@ RIGHT = {
         "tl.store(out + k, tl.load(x + k, mask=k < n), mask=k < n)",
         COPY,
     ),
+    "a barrier within a program": (
+        "tl.store(out + at, tl.load(x + at, mask=at < n), mask=at < n)\ntl.debug_barrier()\n"
+        "k = p * B + (B - 1) - tl.arange(0, B)\nagain = tl.load(out + k, mask=k < n, other=0.0)\ntl.debug_barrier()\n"
+        "tl.store(out + k, again, mask=k < n)",
+        COPY,
+    ),
+    "a sum between": (
+        "tl.store(work + p * 3 + 2, 1.0)\n" + PART + "tl.atomic_add(work, part * tl.load(work + p * 3 + 2))\n"
+        "if tl.atomic_add(work + 1, 1.0) == tl.num_programs(0) - 1:\n    tl.store(out, tl.load(work))",
+        SUM,
+    ),
     "lanes that store the same": (
         "k = tl.minimum(at, n - 1)\ntl.store(out + k, tl.load(x + k))",
         COPY,
@@ -156,6 +167,22 @@ WRONG = {
     ),
     "different values": ("tl.store(out, tl.sum(tl.load(x + at, mask=at < n, other=0.0), axis=0))", SUM, ("out",)),
     "lanes of one store": ("tl.store(out + at // 2, tl.load(x + at, mask=at < n), mask=at < n)", COPY, ("two lanes",)),
+    "a program's own lanes, turned": (
+        "tl.store(out + at, tl.load(x + at, mask=at < n), mask=at < n)\n"
+        "tl.store(out + at, tl.load(out + p * B + (B - 1) - tl.arange(0, B)))",
+        COPY, ("own threads", "out", "barrier"),
+    ),
+    "a program's own rows, read as columns": (
+        "i, j = tl.arange(0, 8)[:, None], tl.arange(0, 8)[None, :]\n"
+        "tl.store(out + p * B + 8 * i + j, tl.load(x + p * B + 8 * i + j))\n"
+        "tl.store(out + p * B + 8 * i + j, tl.load(out + p * B + 8 * j + i))",
+        COPY, ("own threads", "out"),
+    ),
+    "a tile read as rows": (
+        "tl.store(out + at, tl.load(x + at, mask=at < n), mask=at < n)\n"
+        "for r in range(8):\n    k = p * B + r * 8 + tl.arange(0, 8)\n    tl.store(out + k, tl.load(out + k) * 1.0)",
+        COPY, ("own threads", "out"),
+    ),
     "a barrier too few": (
         BARRIER.replace("    tl.atomic_add(work, 1)\n    while", "    while", 1).replace("(2 * phase + 1)", "phase"),
         COPY, ("out",),
