@@ -96,5 +96,8 @@ TASKS = {
                            "torch.randn(8, 4096), torch.rand(8) * 2 - 1"),
     "six_rows": TextTask("x, gain", "nn.functional.softsign(x).abs().sum(1) * torch.exp(15 * gain)",
                          "torch.randn(6, 4096), torch.rand(6) * 2 - 1"),
+    "bytes_product": TextTask("a, b", "(a.int() @ b.int()).float()",
+                              "*(torch.randint(-8, 9, s).to(torch.int8) for s in ((64, 256), (256, 64)))"),
+    "bytes_added": TextTask("x", "x.long().sum(1)", "torch.randint(0, 16, (64, 2048)).to(torch.uint8)"),
     "recurrence": OUTSIDE["outsider/recurrence"],
 }  # fmt: skip

@@ -167,7 +167,7 @@ extern "C" void newton_on_erf(const float* x, float* y) {
         const double v = x[i], l = std::log1p(-v * v), a = 2 / (M_PI * 0.147) + l / 2;
         double z = std::copysign(std::sqrt(std::sqrt(a * a - l / 0.147) - a), v);
         for (int k = 0; k < 3; ++k) z -= (v > 0 ? (1 - v) - std::erfc(z) : std::erfc(-z) - (1 +
-            v)) * -0.886226925452758 * std::exp(z * z);
+            v)) * 0.886226925452758 * std::exp(z * z);
         y[i] = std::fabs(v) < 1e-4 ? v * 0.886226925452758 * (1 + M_PI / 12 * v * v) : z;
     }
 }

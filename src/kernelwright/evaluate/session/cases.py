@@ -1,24 +1,40 @@
 """What a session works on: the task as it was handed in, and its cases before and after it is known what is expected."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernelwright.devices import kinds
 from kernelwright.evaluate.session import expectations
 from kernelwright.evaluate.verify.compare import Expectation
-from kernelwright.evaluate.verify.distributions import InputDistribution
+from kernelwright.evaluate.verify.distributions import InputDistribution, of_bytes
 from kernelwright.records.graph import ASSERTING
 from kernelwright.records.task import Task
+from kernelwright.records.tensor import TensorSpec
 
 NO_ROOM = "no device memory for it"
 RAISES = "the reference raises"
 """Why a case is missing."""
+PLACES = re.compile(r"index|gather|scatter|embedding|take|one_hot|bincount|nll_loss|cross_entropy")
+"""Operations that whole numbers name places to: one that is none raises on a host, and traps a whole device."""
 
 
 def traps(task: Task) -> bool:
     """Whether an operation of the task ends the whole device's process beyond what was drawn; on a host it raises."""
-    on_device = kinds()[task.target.kind].gpu and task.target.present
-    return on_device and not ASSERTING.isdisjoint(node.op for node in task.graph.nodes)
+    return _on_device(task) and not ASSERTING.isdisjoint(node.op for node in task.graph.nodes)
+
+
+def with_bytes(task: Task, found: Sequence[InputDistribution]) -> list[InputDistribution]:
+    """The same with whole numbers of eight bits that are all that their type has, unless the task states what they are."""
+    declared = {d.position for d in task.source.domains}
+    numbers = [n for n, one in enumerate(task.workload.inputs) if isinstance(one, TensorSpec)]
+    stated = {i for i, n in enumerate(numbers) if n in declared or task.source.spec}
+    risky = _on_device(task) and any(PLACES.search(node.op) for node in task.graph.nodes)
+    return [*found[:-1], *(of_bytes(task.workload.tensors, stated) if not risky else ()), *found[-1:]]
+
+
+def _on_device(task: Task) -> bool:
+    return kinds()[task.target.kind].gpu and task.target.present
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from kernelwright.evaluate.sandbox.compute_process import ComputeProcess
 from kernelwright.evaluate.sandbox.messages.calls import FUSED, ROUNDED, Prepare, TakeParameters
 from kernelwright.evaluate.sandbox.process import ChildRaisedError, DeviceFullError, ReferenceRaisedError
 from kernelwright.evaluate.session import expectations
-from kernelwright.evaluate.session.cases import NO_ROOM, RAISES, Case, Fit, Observed, OriginalTask, traps
+from kernelwright.evaluate.session.cases import NO_ROOM, RAISES, Case, Fit, Observed, OriginalTask, traps, with_bytes
 from kernelwright.evaluate.session.expectations import Seen
 from kernelwright.evaluate.session.fewer_inputs import of_some
 from kernelwright.evaluate.session.later_state import move_on
@@ -494,7 +494,7 @@ def admitted_distributions(task: Task, policy: Policy) -> list[InputDistribution
         return []
     operations, given = [node.op for node in task.graph.nodes], task.workload
     longest = max((compare.reduction(task, output) for output in range(len(given.outputs))), default=1)
-    found = distributions.admitted(given.tensors, operations, given.outputs, longest, traps(task))
+    found = with_bytes(task, distributions.admitted(given.tensors, operations, given.outputs, longest, traps(task)))
     # At a size that was drawn it is the size that matters.
     few = task.source.part is not None and task.source.part.drawn
     return [*found[:1], *found[1:][-1:]] if few else found

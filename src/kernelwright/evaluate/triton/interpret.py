@@ -1,7 +1,7 @@
 """A Triton candidate run by Triton's interpreter on CPU tensors, at reduced shapes.
 
 The interpreter is repaired first, and what stays unsupported is reported. Nothing is compared here: outputs go to the
-grader. Not seen here: whatever depends on warps, barriers or the order of reductions.
+grader. Not seen here: whatever depends on warps or the order of reductions, and most of what depends on barriers.
 
 Of the math library of CUDA and ROCm, each function that torch has too is computed by torch; the others raise
 UnsupportedError when they are called, so that no verdict follows from them.

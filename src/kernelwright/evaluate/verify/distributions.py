@@ -5,8 +5,8 @@ The domains say which distributions a task admits. They follow KernelBench-Verif
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from math import inf, nan
 
 import torch
@@ -37,6 +37,9 @@ EXACT_OPS = frozenset(
     )
 )  # fmt: skip
 """Operations whose results on small integers are exact in any order, so that equality can be asked for."""
+
+BYTE_TOPS = {"int8": 127, "uint8": 255}
+"""The largest numbers of eight bits."""
 
 ALIGNED = ("scaled_dot_product",)
 """Operations whose own kernels in PyTorch read sixteen bytes at a time wherever a pointer is: eager itself faults there."""
@@ -123,6 +126,13 @@ def _alike(x: torch.Tensor, given: Given) -> None:
         x.select(axis, 0).mul_(3.0)
 
 
+def _every_byte(x: torch.Tensor, given: Given) -> None:
+    """Numbers of eight bits are all that their type has, of the signs that were drawn; others stay."""
+    low = torch.iinfo(x.dtype).min if bool((x < 0).any()) else 0
+    drawn = torch.randint(low, torch.iinfo(x.dtype).max + 1, x.shape, generator=given.generator, device=x.device)
+    x.copy_(drawn)
+
+
 def _offset(x: torch.Tensor, given: Given) -> None:
     """By an eighth of its range, so that it stays of its own size, and needs no second copy of it."""
     low, high = x.aminmax()
@@ -140,6 +150,8 @@ ALIKE = InputDistribution("positions alike", (*SCALABLE, Domain.INDEX), _alike)
 """For one number of many choices: the mean of a million of them hardly tells which were made, as long as any are as good."""
 COMMON = InputDistribution("a common offset", (Domain.REAL,), _offset)
 """For one number of several inputs: the mean of what independent rows have in common is next to nothing, at any size."""
+BYTES = InputDistribution("every byte", (Domain.INDEX,), _every_byte, of_meaning=True)
+"""For whole numbers whose type is as good as a declaration; where they name something, the reference does not bear it."""
 ENDS = InputDistribution("huge ends", SCALABLE, _ends)
 """For long reductions: a loop that stops short by a few elements leaves out too little to tell, unless they are huge."""
 DISTRIBUTIONS = (
@@ -232,11 +244,20 @@ def admitted(
     return found if any(word in op for op in operations for word in ALIGNED) else [*found, UNALIGNED]
 
 
+def of_bytes(inputs: Sequence[TensorSpec], stated: Collection[int] = ()) -> list[InputDistribution]:
+    """The input distribution of whole numbers of eight bits, if there are such and no others are stated."""
+    free = tuple(i for i, t in enumerate(inputs) if _narrow(t) and i not in stated)
+    return [replace(BYTES, only=free)] if free else []
+
+
 def touched(distribution: InputDistribution, inputs: Sequence[TensorSpec]) -> tuple[int, ...]:
     """Inputs that it changes, by their numbers."""
     alike = distribution.change is _alike
     return tuple(
-        i for i, t in enumerate(inputs) if _touches(distribution, t) or (alike and t.domain in distribution.domains)
+        i
+        for i, t in enumerate(inputs)
+        if (distribution.only is None or i in distribution.only)
+        and (_touches(distribution, t) or (alike and t.domain in distribution.domains))
     )
 
 
@@ -244,6 +265,12 @@ def _touches(distribution: InputDistribution, spec: TensorSpec) -> bool:
     """Whether it changes such an input: a number alone has no order and no rows."""
     whole = distribution.of_meaning and spec.numel > 1
     return spec.domain in distribution.domains and (whole or (spec.floating and not distribution.of_meaning))
+
+
+def _narrow(spec: TensorSpec) -> bool:
+    """Whether it holds whole numbers of eight bits, more than truths and fewer than the type has."""
+    most = BYTE_TOPS.get(spec.dtype, 0)
+    return spec.domain is Domain.INDEX and spec.bound is not None and 2 < spec.bound <= most
 
 
 def _several(inputs: Sequence[TensorSpec]) -> bool:

@@ -170,6 +170,8 @@ class _Lost:
     def _counted(self, errors: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
         least = self._least**2 * self._lines.length
         lost = errors > self._roughly**2 * values.clamp(min=least)
+        # Where zero is right, what mixes rows (Strassen's algorithm, a transform) leaves rounding of doubles.
+        lost &= (values > 0) | (errors > least)
         return torch.stack([lost.sum(), ((values > least) | lost).sum()])
 
     @property
@@ -237,6 +239,7 @@ def _local(off: torch.Tensor, own: torch.Tensor, least: float) -> torch.Tensor:
     if whole < 2 * PIECE:
         return off.new_zeros(())
     error, magnitude = (x[:whole].view(-1, PIECE).mean(1).sqrt_() for x in (off, own))
+    error.masked_fill_((magnitude == 0) & (error <= least), 0)
     return (error / magnitude.clamp_(min=least)).max()
 
 

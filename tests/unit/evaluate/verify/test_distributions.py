@@ -15,7 +15,9 @@ from kernelwright.evaluate.verify.distributions import (
     UNALIGNED,
     admitted,
     keeps,
+    of_bytes,
     random_parameter,
+    touched,
 )
 from kernelwright.evaluate.verify.meaning import Given
 from kernelwright.records.tensor import Domain, TensorSpec
@@ -58,6 +60,20 @@ def drawn(domain, shape=(4, 16)):
 )
 def test_each_domain_admits_its_regimes(domain, dtype, names):
     assert [r.name for r in admitted([spec(domain, dtype)])] == [*names, "unaligned pointers"]
+
+
+def test_numbers_of_eight_bits_are_all_that_their_type_has_of_the_signs_that_were_drawn():
+    given = (("int8", 9), ("uint8", 16), ("uint8", 2), ("int64", 9), ("int8", 5))
+    inputs = [spec(Domain.INDEX, dtype, (4096,), bound) for dtype, bound in given]
+    (found,) = of_bytes(inputs, stated={4})
+    ends = []
+    for number, (one, low) in enumerate(zip(inputs, (-8, 0, 0, 0, 0), strict=True)):
+        x = torch.randint(low, one.bound, one.shape).to(getattr(torch, one.dtype))
+        made = apply(found, x, one, seeded(), number=number)
+        ends.append((int(made.min()), int(made.max())))
+    assert ends == [(-128, 127), (0, 255), (0, 1), (0, 8), (0, 4)]
+    assert touched(found, inputs) == (0, 1)
+    assert not of_bytes(inputs[2:4])
 
 
 def test_a_number_alone_has_no_order_and_no_rows():

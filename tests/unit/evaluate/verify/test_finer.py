@@ -43,6 +43,20 @@ def test_rows_that_are_nothing_at_all_may_be_nothing():
     assert expected(wanted, SINGLE).judge([flushed])[1] is None
 
 
+@pytest.mark.parametrize("rows", [slice(0, 8), slice(3, 60, 4)])
+def test_rows_of_zeros_may_hold_what_doubles_round_and_small_rows_may_not(rows):
+    torch.manual_seed(0)
+    wanted = torch.randn(64, 1024, dtype=torch.float64)
+    wanted[rows] = 0
+    rule, mixed = expected(wanted, SINGLE), wanted.float()
+    mixed[rows] = 5e-15 * torch.randn(1024)
+    assert rule.judge([mixed])[1] is None
+    mixed[rows] = 1e-12
+    assert refused(rule, mixed)
+    wanted[rows] = 5e-13
+    assert refused(expected(wanted, SINGLE), mixed)
+
+
 def test_a_mean_of_a_sample_is_no_mean_however_coarse_its_dtype():
     torch.manual_seed(0)
     terms = torch.randn(512, 65536).sigmoid()
