@@ -53,6 +53,11 @@ def naive_file(folder: Path, name: str, target: Target) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
+def oracle_of(task: Path, target: Target) -> Path | None:
+    """The expert's kernel that lies beside a task's file, `oracles/TASK.py`; None where there is none for this target."""
+    return naive_file(task.parent / "oracles", task.stem, target)
+
+
 class Wanted(NamedTuple):
     """A naive kernel that was not judged yet."""
 

@@ -47,8 +47,10 @@ T = TypeVar("T")
 class OverWorkloads:
     """Implements `Evaluator` over another one."""
 
-    def __init__(self, inner: Evaluator, policy: Policy, generator: random.Random | None = None) -> None:
-        self._inner, self._policy = inner, policy
+    def __init__(
+        self, inner: Evaluator, policy: Policy, generator: random.Random | None = None, drawn: int = DRAWN
+    ) -> None:
+        self._inner, self._policy, self._count = inner, policy, drawn
         self._random = generator or random.SystemRandom()
         self._drawn: dict[str, list[Task | WorkloadResult]] = {}
         """By task, what a search judges by beside the workloads; a size at which the reference fails says so."""
@@ -144,7 +146,7 @@ class OverWorkloads:
             axes = min(MOST_AXES, len(task.source.workloads.varying))
             return await self._draw(task, len(KINDS) * axes)
         if task.id not in self._drawn:
-            self._drawn[task.id] = await self._draw(task, DRAWN)
+            self._drawn[task.id] = await self._draw(task, self._count)
         return self._drawn[task.id]
 
     async def _draw(self, task: Task, count: int) -> list[Task | WorkloadResult]:

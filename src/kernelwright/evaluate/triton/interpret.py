@@ -24,6 +24,7 @@ from triton.language.extra.cuda import libdevice as cuda
 from triton.language.extra.hip import libdevice as hip
 from triton.runtime import interpreter
 from triton.runtime.errors import InterpreterError
+from triton.runtime.jit import JITFunction
 
 from kernelwright.errors import RefereeError
 from kernelwright.evaluate.triton.bfloat16 import install_carrier
@@ -221,6 +222,12 @@ def install() -> None:
     )
     interpreter.GridExecutor.__call__ = _launch
     interpreter.InterpretedFunction.__call__ = _device_function
+    JITFunction.run = _compiled
+
+
+def _compiled(self: Untyped, *_: object, **__: object) -> None:
+    """Of a function that is compiled whatever the environment says, such as Gluon's, nothing is known here."""
+    raise UnsupportedError(f"{type(self).__name__} {self.__name__} cannot be interpreted")
 
 
 def _launch(self: Untyped, *given: object, **named: object) -> None:
