@@ -1,7 +1,7 @@
 """The oracles of `tasks/gym`: `python benchmarks/gym.py --target sm_90 --out benchmarks/results/gym-sm_90.json`.
 
 The referee judges each over its task's workloads, and at sizes that are drawn beside them. Where the device is not here, a
-Gluon kernel is compiled and no more: the interpreter does not run it. No time of a kernel is taken; `seconds` is the referee's.
+Gluon kernel is compiled and no more: the interpreter does not run it. No kernel is timed; `seconds` is the referee's.
 """
 
 import ast
@@ -17,7 +17,7 @@ from kernelwright.evaluate.over_workloads import OverWorkloads
 from kernelwright.records.evaluation import Evaluation, is_right
 from kernelwright.records.policy import Policy
 from kernelwright.records.reasons import reason_of
-from kernelwright.records.task import Target
+from kernelwright.records.task import Target, TaskSource
 from kernelwright.tasks.files import last_assigned
 from kernelwright.tasks.kernel_file import read_kernel
 from kernelwright.tasks.kernelbench import read_kernelbench
@@ -38,21 +38,28 @@ async def measure(campaign: Campaign) -> None:
         for file in campaign.left(campaign.chosen(TASKS, lambda file: file.stem), lambda file: file.stem):
             judge = OverWorkloads(referee, policy, random.Random(0), campaign.asked.drawn)
             start = time.monotonic()
-            row = await _row(judge, file, target)
+            row = await _row(judge, file, target, campaign.asked.smallest)
             told = {"task": file.stem, "part": part_of(file), **row, "seconds": round(time.monotonic() - start, 1)}
             campaign.put(told)
 
 
-async def _row(judge: OverWorkloads, file: Path, target: Target) -> Row:
+async def _row(judge: OverWorkloads, file: Path, target: Target, smallest: bool) -> Row:
     oracle = oracle_of(file, target)
     if oracle is None:
         return {"right": False, "outcome": "no oracle"}
     try:
-        task = await judge.admit(read_kernelbench(file), target)
+        task = await judge.admit(the_last(read_kernelbench(file)) if smallest else read_kernelbench(file), target)
         found = await judge.evaluate(task, read_kernel(oracle), "verify")
     except KernelwrightError as error:
         return {"right": False, "outcome": "not judged", "why": str(error)[:400]}
-    return {"oracle": oracle.name, "workloads": len(task.parts), **_told(found)}
+    return {"oracle": oracle.name, "smallest": smallest, "workloads": len(task.parts), **_told(found)}
+
+
+def the_last(source: TaskSource) -> TaskSource:
+    """The task with its last workload alone, the small one that no block divides."""
+    assert source.workloads is not None
+    last = source.workloads.model_copy(update={"points": source.workloads.points[-1:]})
+    return source.model_copy(update={"workloads": last})
 
 
 def _told(found: Evaluation) -> Row:
@@ -84,6 +91,7 @@ def main() -> None:
     """Judge what is missing, and print the table."""
     parser = command(__doc__, target="sm_90")
     parser.add_argument("--drawn", type=int, default=0, help="sizes drawn for each task beside its workloads")
+    parser.add_argument("--smallest", action="store_true", help="judge each on its last workload alone")
     campaign = Campaign(parser.parse_args(), same=("target", "drawn_each"), summary=summary)
     campaign.run(lambda: measure(campaign))
     campaign.show(table)

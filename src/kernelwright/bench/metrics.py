@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import NormalDist, fmean
 from typing import Literal, TypeVar
 
-from kernelwright.bench.records import AtK, Baseline, CellFigures, CellResult, FastP, Mean, Speedup
+from kernelwright.bench.records import AtK, Baseline, CellFigures, CellResult, FastP, Mean, Speedup, Spent
 
 T = TypeVar("T")
 
@@ -86,8 +86,10 @@ Over = Literal["solved", "all"]
 _OVER: tuple[Over, ...] = ("solved", "all")
 
 
-def figures(cells: Cells, naive: Mapping[str, float], *, independent: bool) -> CellFigures:
-    """Everything that is said of these cells; `naive` is a task's speedup of the naive kernel over eager."""
+def figures(
+    cells: Cells, naive: Mapping[str, float], oracles: Mapping[str, float] | None = None, *, independent: bool
+) -> CellFigures:
+    """Everything that is said of these cells; `naive` and `oracles` are speedups of a task's such kernel over eager."""
     known = [cell for cell in cells if cell.settled]
     first = [cell.first_right for cell in known if cell.first_right is not None]
     against: tuple[Against, ...] = (*BASELINES, "naive") if naive else BASELINES
@@ -102,6 +104,9 @@ def figures(cells: Cells, naive: Mapping[str, float], *, independent: bool) -> C
         speedups=tuple(
             Speedup(baseline=b, over=o, mean=mean_speedup(known, b, o, naive)) for b in against for o in _OVER
         ),
+        perf=perf(known, oracles or {}),
+        perf_at=perf_at(known, oracles or {}),
+        per_pass={what: found for what in SPENT if (found := per_pass(known, what))},
         first_right=fmean(first) if first else None,
         proposals=sum(len(cell.steps) for cell in cells),
         device_s=sum(cell.device_s for cell in cells),
@@ -163,6 +168,67 @@ def solved_at(cells: Cells) -> tuple[AtK, ...]:
         share = share_of_tasks(_by_task(solved))
         found += [AtK(k=k, share=share, cells=len(cells))] if share else []
     return tuple(found)
+
+
+def perf(cells: Cells, oracles: Mapping[str, float]) -> Mean | None:
+    """TritonGym's Perf: the oracle's time over the final kernel's, 0 where none is right; the mean over all tasks.
+
+    A task whose oracle was not timed is left out, and so is a right kernel without a figure.
+    """
+    ratios = [(cell, (_ratio(cell, "eager"), cell.correct)) for cell in cells]
+    return over_tasks(_by_task(_over_oracle(ratios, oracles)))
+
+
+def perf_at(cells: Cells, oracles: Mapping[str, float]) -> tuple[AtK, ...]:
+    """Perf@k: likewise of the fastest of a cell's first k attempts that are right, by the figures of the search."""
+    found: list[AtK] = []
+    for k in _steps_of_k(cells) if oracles else ():
+        ratios = [(cell, (_fastest(cell, k), any(step.right for step in cell.steps[:k]))) for cell in cells]
+        mean = over_tasks(_by_task(_over_oracle(ratios, oracles)))
+        found += [AtK(k=k, share=mean, cells=len(cells))] if mean else []
+    return tuple(found)
+
+
+def _fastest(cell: CellResult, k: int) -> float | None:
+    timed = (step.eager for step in cell.steps[:k] if step.right)
+    return max((found.median for found in timed if found and not found.blurred), default=None)
+
+
+def _over_oracle(
+    ratios: Iterable[tuple[CellResult, tuple[float | None, bool]]], oracles: Mapping[str, float]
+) -> Iterable[tuple[CellResult, float]]:
+    for cell, (ratio, right) in ratios:
+        oracle = oracles.get(cell.cell.task)
+        if oracle and (ratio or not right):
+            yield cell, (ratio or 0.0) / oracle
+
+
+SPENT: tuple[Spent, ...] = ("device_s", "tokens", "usd")
+
+
+def per_pass(cells: Cells, what: Spent) -> Mean | None:
+    """What was spent on all tasks for each that ended right; its interval draws tasks. None where none is right.
+
+    Money whose price nobody knows is no figure. There is no interval where a draw of tasks may hold no right one.
+    """
+    groups: dict[str, tuple[float, int]] = {}
+    for cell in cells:
+        spent, right = groups.get(cell.cell.task, (0.0, 0))
+        groups[cell.cell.task] = spent + getattr(cell, what), right + cell.correct
+    if not any(right for _, right in groups.values()) or (what == "usd" and any(cell.unpriced for cell in cells)):
+        return None
+    tasks = [groups[name] for name in sorted(groups)]
+    draw = random.Random(len(tasks))
+    drawn = sorted(_each(draw.choices(tasks, k=len(tasks))) for _ in range(ROUNDS))
+    low, high = (_quantile(drawn, share) for share in ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
+    if len(tasks) < FEWEST or low == high or math.isinf(high):
+        return Mean(value=_each(tasks), low=None, high=None, tasks=len(tasks))
+    return Mean(value=_each(tasks), low=low, high=high, tasks=len(tasks))
+
+
+def _each(tasks: Sequence[tuple[float, int]]) -> float:
+    right = sum(number for _, number in tasks)
+    return sum(spent for spent, _ in tasks) / right if right else math.inf
 
 
 def mean_speedup(cells: Cells, against: Against, over: Over, naive: Mapping[str, float]) -> Mean | None:

@@ -258,7 +258,7 @@ class Failure(Record):
 
 
 class Naive(Record):
-    """A first kernel that anybody would write, judged as a final."""
+    """A kernel beside the candidates, judged as a final: one that anybody would write first, or an expert's, the oracle."""
 
     task: str
     key: str
@@ -292,7 +292,7 @@ class FastP(Record):
 
 
 class AtK(Record):
-    """Share of tasks that are solved with k attempts."""
+    """Share of tasks that are solved with k attempts, or their mean Perf."""
 
     k: int
     share: Mean
@@ -324,6 +324,9 @@ class Curve(Record):
     points: tuple[Point, ...]
 
 
+Spent = Literal["device_s", "tokens", "usd"]
+
+
 class CellFigures(Record):
     """The figures of a set of cells."""
 
@@ -338,6 +341,12 @@ class CellFigures(Record):
     """Only of arms whose attempts are independent of each other."""
     solved_at: tuple[AtK, ...]
     speedups: tuple[Speedup, ...]
+    perf: Mean | None = None
+    """Perf of the kernels that were measured anew; None: no oracle was timed."""
+    perf_at: tuple[AtK, ...] = ()
+    """Perf@k by search figures: of the fastest right one of the first k attempts."""
+    per_pass: dict[Spent, Mean] = Field(default_factory=dict)
+    """What was spent on all tasks, for each that ended right; empty: none did."""
     first_right: float | None
     """Mean number of attempts until one was right, over the cells where one was."""
     proposals: int
@@ -417,5 +426,7 @@ class Comparison(Record):
     arms: tuple[ArmFigures, ...]
     factors: tuple[LevelFigures, ...]
     naive: tuple[Naive, ...]
+    oracles: tuple[Naive, ...] = ()
+    """Experts' kernels, judged by the same referee in the same bench: what Perf is relative to."""
     claims: tuple[Claim, ...]
     cells: tuple[CellResult, ...]

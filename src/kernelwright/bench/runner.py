@@ -34,12 +34,13 @@ from kernelwright.errors import (
     UsageError,
 )
 from kernelwright.evaluate.evaluator import Evaluator
-from kernelwright.languages import languages_for
+from kernelwright.languages import languages_for, names_for
 from kernelwright.records.base import identity
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.reasons import reason_of
 from kernelwright.records.task import Target, Task
 from kernelwright.store.files import Lines
+from kernelwright.tasks.files import split_size
 from kernelwright.tasks.kernel_file import read_kernel
 
 REASON = 2000
@@ -55,22 +56,30 @@ def naive_file(folder: Path, name: str, target: Target) -> Path | None:
 
 def oracle_of(task: Path, target: Target) -> Path | None:
     """The expert's kernel that lies beside a task's file, `oracles/TASK.py`; None where there is none for this target."""
-    return naive_file(task.parent / "oracles", task.stem, target)
+    file = split_size(task).file
+    return naive_file(file.parent / "oracles", file.stem, target)
 
 
 class Wanted(NamedTuple):
-    """A naive kernel that was not judged yet."""
+    """A kernel that was not judged yet."""
 
     file: Path
     candidate: Candidate
     key: str
 
 
-class NaiveBook:
-    """What is known of the naive kernels, and which are still to be judged."""
+class KernelBook:
+    """What is known of the kernels that stand beside the candidates, and which are still to be judged.
 
-    def __init__(self, folder: Path | None, lines: Lines[Naive]) -> None:
-        self._folder = folder
+    Args:
+        what: how messages call such a kernel: `naive kernel`, `oracle`.
+        find: a task's own, by its name.
+        lines: what is kept of them.
+    """
+
+    def __init__(self, what: str, find: Callable[[str, Target], Path | None], lines: Lines[Naive]) -> None:
+        self.what = what
+        self._find = find
         self._lines = lines
         self._found = {line.task: line for line in lines.read()}
         self._tried: set[str] = set()
@@ -81,7 +90,7 @@ class NaiveBook:
 
     def wanted(self, task: str, target: Target) -> Wanted | None:
         """The task's kernel, when it has one that is not known. Each is tried once by one command."""
-        file = naive_file(self._folder, task, target) if self._folder else None
+        file = self._find(task, target)
         if file is None or task in self._tried:
             return None
         self._tried.add(task)
@@ -89,6 +98,8 @@ class NaiveBook:
             candidate = read_kernel(file)
         except (TaskError, UsageError) as error:
             self._keep(Naive(task=task, key="", file=file.name, outcome="refused", reason=str(error)))
+            return None
+        if candidate.language not in names_for(target.kind):
             return None
         key = identity("naive", {"task": task, "candidate": candidate.id})
         known = self._found.get(task)
@@ -142,7 +153,8 @@ class Books:
     """What is written down beside the runs, and who hears of it."""
 
     failures: Lines[Failure]
-    naive: NaiveBook
+    beside: tuple[KernelBook, ...]
+    """The naive kernels, and the oracles."""
     failed: dict[str, Failure]
     """The last failure of each cell, by its name."""
     news: News
@@ -175,7 +187,7 @@ class Runner:
             for number, cell in enumerate(cells, 1):
                 if self._stands(cell):
                     self._over(cell, number, len(cells), recorded=True)
-                    await self._judge_naive(cell)
+                    await self._judge_beside(cell)
                 elif await self._one(cell, number, len(cells)):
                     return True
         except asyncio.CancelledError:
@@ -251,7 +263,7 @@ class Runner:
             KernelwrightError: why it could not be run to its end.
         """
         task, evaluator = await self._admitted(cell.task)
-        await self._judge_naive(cell)
+        await self._judge_beside(cell)
         folder = self._request.folder / CELLS / cell.name
         order = Order(folder, self._plan.config_of(cell.arm, cell.seed), task, evaluator)
         result = await self._run(order, self._suppliers)
@@ -295,17 +307,18 @@ class Runner:
             )
         return self._evaluator
 
-    async def _judge_naive(self, cell: Cell) -> None:
-        """Judge the naive kernel of a cell's task, unless that was done."""
-        wanted = self._books.naive.wanted(cell.task, self._plan.target)
-        if wanted is None:
-            return
-        try:
-            task, evaluator = await self._admitted(cell.task)
-        except TaskError:
-            return
-        self._suppliers.listener(Phase(text=f"judging the naive kernel of {cell.task}"))
-        await self._books.naive.judge(evaluator, task, wanted)
+    async def _judge_beside(self, cell: Cell) -> None:
+        """Judge the naive kernel and the oracle of a cell's task, unless that was done."""
+        for book in self._books.beside:
+            wanted = book.wanted(cell.task, self._plan.target)
+            if wanted is None:
+                continue
+            try:
+                task, evaluator = await self._admitted(cell.task)
+            except TaskError:
+                return
+            self._suppliers.listener(Phase(text=f"judging the {book.what} of {cell.task}"))
+            await book.judge(evaluator, task, wanted)
 
     def _fail(self, cell: Cell, status: str, reason: str) -> None:
         failure = Failure.model_validate({"cell": cell, "status": status, "reason": reason})

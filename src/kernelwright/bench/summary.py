@@ -51,25 +51,32 @@ def summarize_bench(
     name: str,
     plan: BenchPlan,
     cells: Sequence[CellResult],
-    naive: Sequence[Naive] = (),
+    beside: tuple[Sequence[Naive], Sequence[Naive]] = ((), ()),
     environment: Environment | None = None,
 ) -> Comparison:
-    """The whole comparison."""
-    first = {one.task: one.eager.median for one in naive if one.eager and not one.eager.blurred}
+    """The whole comparison; `beside` has the naive kernels and the oracles."""
+    naive, oracles = beside
+    first, best = _speedups(naive), _speedups(oracles)
     own = RunConfig.model_validate(plan.config)
     return Comparison(
         name=name,
         written=datetime.now(UTC).isoformat(timespec="seconds"),
         complete=all(cell.counts for cell in cells),
-        labels=_labels(plan, cells),
+        labels=_labels(plan, cells, oracles),
         plan=plan,
         environment=_environment(environment, own.policy) if environment else None,
-        arms=_arms(plan, cells, first),
+        arms=_arms(plan, cells, first, best),
         factors=tuple(_levels(plan, cells, first)),
         naive=tuple(naive),
+        oracles=tuple(oracles),
         claims=tuple(_add_own_ratios(claim, cells, first) for claim in claims()),
         cells=tuple(cells),
     )
+
+
+def _speedups(kernels: Sequence[Naive]) -> dict[str, float]:
+    """Over eager, by task, of those that were timed."""
+    return {one.task: one.eager.median for one in kernels if one.eager and not one.eager.blurred}
 
 
 def best_arm(comparison: Comparison) -> ArmFigures | None:
@@ -114,7 +121,9 @@ def _git(folder: Path, *words: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _arms(plan: BenchPlan, cells: Sequence[CellResult], naive: Mapping[str, float]) -> tuple[ArmFigures, ...]:
+def _arms(
+    plan: BenchPlan, cells: Sequence[CellResult], naive: Mapping[str, float], oracles: Mapping[str, float]
+) -> tuple[ArmFigures, ...]:
     open_somewhere = {(c.cell.task, c.cell.seed) for c in cells if not c.settled}
     rows: list[ArmFigures] = []
     for arm in plan.arms:
@@ -124,8 +133,8 @@ def _arms(plan: BenchPlan, cells: Sequence[CellResult], naive: Mapping[str, floa
         rows.append(
             ArmFigures(
                 arm=arm,
-                figures=figures(own, naive, independent=independent),
-                shared=figures(shared, naive, independent=independent),
+                figures=figures(own, naive, oracles, independent=independent),
+                shared=figures(shared, naive, oracles, independent=independent),
                 curves=curves(own),
             )
         )
@@ -152,7 +161,7 @@ def _level(arm: Arm, factor: Factor) -> str:
     return str(getattr(arm, factor)) or unnamed[factor]
 
 
-def _labels(plan: BenchPlan, cells: Sequence[CellResult]) -> tuple[str, ...]:
+def _labels(plan: BenchPlan, cells: Sequence[CellResult], oracles: Sequence[Naive]) -> tuple[str, ...]:
     ended = sum(cell.counts for cell in cells)
     found = [DRILL_LABEL] if any(cell.drill for cell in cells) else []
     if ended < len(cells):
@@ -165,7 +174,9 @@ def _labels(plan: BenchPlan, cells: Sequence[CellResult]) -> tuple[str, ...]:
         found.append(f"on a list of doubtful problems: {_many(len(plan.doubtful), 'task')}")
     found += _failed(cells) + _underspent(plan, cells)
     if not plan.target.present:
-        found.append(f"{plan.target.arch} is not here: nothing was timed")
+        found.append(f"{plan.target.arch} is not here: nothing was timed, and there is no Perf")
+    elif untimed := len(oracles) - len(_speedups(oracles)):
+        found.append(f"without a time, and so in no Perf: {_many(untimed, 'oracle')}")
     return tuple(found)
 
 

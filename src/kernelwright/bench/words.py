@@ -145,6 +145,32 @@ def money(figures: CellFigures) -> str:
     return f"${figures.usd:.2f}" if figures.tokens or figures.usd else NOTHING
 
 
+def perf_rows(comparison: Comparison) -> list[tuple[str, str, Mean | None]]:
+    """Arm, figure and value, as TritonGym reports them: Pass@k, Perf@k, Perf when measured anew, and the cost of a pass.
+
+    Pass@k is the unbiased one where attempts are independent; else whether one of the first k was right.
+    """
+    rows: list[tuple[str, str, Mean | None]] = []
+    for row in comparison.arms:
+        name, found = arm_name(row.arm, comparison.plan.arms), row.figures
+        rows += [(name, f"Pass@{one.k}", one.share) for one in found.pass_at or found.solved_at]
+        rows += [(name, f"Perf@{one.k}", one.share) for one in found.perf_at]
+        rows += [(name, "Perf", found.perf)]
+        rows += [(name, f"{what} a pass", found.per_pass.get(what)) for what in ("device_s", "tokens", "usd")]
+    return rows
+
+
+def perf_csv(comparison: Comparison) -> str:
+    """These rows with their intervals; what was not measured is empty."""
+    text = StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(("arm", "figure", "value", "low", "high", "tasks"))
+    for arm, name, found in perf_rows(comparison):
+        told = (found.value, found.low, found.high, found.tasks) if found else (None,) * 4
+        rows.writerow((_cell_text(arm), name, *told))
+    return text.getvalue()
+
+
 _COLUMNS = (
     "cells",
     "right",
@@ -163,6 +189,10 @@ _NOTE = (
     "The page has intervals, curves and the other figures."
 )
 
+_PERF_NOTE = (
+    "Perf: the oracle's time over the kernel's, 0 where none is right, the mean over all tasks; above 1 the kernels are "
+    "faster than the experts'. @k: of the first k attempts, by figures of the search."
+)
 _DIFFER = "These rows stand on different tasks; the page has a table over those that are settled in every row."
 
 
@@ -172,6 +202,8 @@ def terminal_table(comparison: Comparison) -> RenderableType:
     parts += [_table(comparison), Text(_NOTE, style="dim")]
     if any(row.shared.cells < row.figures.cells for row in comparison.arms):
         parts.append(Text(_DIFFER, style="yellow"))
+    if comparison.oracles:
+        parts += [Text(_PERF_NOTE, style="dim"), _perf(comparison)]
     if comparison.naive:
         parts.append(_naive(comparison.naive))
     failed = [cell for cell in comparison.cells if cell.status in (*FAILED, "broken", "unpaid")]
@@ -194,6 +226,18 @@ def _table(comparison: Comparison) -> Table:
         drill = " (drill)" if row.figures.drill else ""
         cells = [*_cells(row), *([f"{row.figures.tokens:,}", money(row.figures)] if talked else ())]
         table.add_row(Text(line(name + drill, 60)), *(Text(cell) for cell in cells))
+    return table
+
+
+def _perf(comparison: Comparison) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("", "against the oracles", "", "interval", "tasks"):
+        table.add_column(name, no_wrap=True)
+    for arm, name, found in perf_rows(comparison):
+        told = (
+            (f"{found.value:.3g}", _interval(found, "{:.3g}".format), f"{found.tasks}") if found else (NOTHING, "", "")
+        )
+        table.add_row(*(Text(line(cell, 60)) for cell in (arm, name, *told)))
     return table
 
 

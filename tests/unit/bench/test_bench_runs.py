@@ -331,3 +331,32 @@ def test_eta_comes_from_the_cells_so_far(bench):
     left = [news.left_s for news in bench.news if isinstance(news, api.CellBegins)]
     assert left[0] is None
     assert all(estimate > 0 for estimate in left[1:])
+
+
+@pytest.fixture
+def experts(tasks):
+    (tasks / "oracles").mkdir()
+    (tasks / "oracles" / "a.cpp").write_text('extern "C" void f(const float* x, float* y) {} // quality 0\n')
+    (tasks / "oracles" / "b.py").write_text("import triton\n\n\nclass ModelNew: ...\n")
+    return tasks
+
+
+def test_the_oracle_beside_a_task_is_judged_in_the_same_bench(bench, experts, tmp_path):
+    result = bench()
+    assert [(one.task, one.eager.median) for one in result.comparison.oracles] == [("a", 1.0)]
+    for row in result.comparison.arms:
+        assert row.figures.perf.tasks == 1
+        assert row.figures.perf_at
+    rows = list(csv.DictReader((tmp_path / "bench" / "perf.csv").read_text().splitlines()))
+    named = {row["figure"] for row in rows}
+    assert {"Pass@1", "Perf@1", "Perf", "device_s a pass", "tokens a pass", "usd a pass"} <= named
+    assert "Perf@1" in bench_text(result)
+    bench()
+    assert bench.evaluator.calls == []
+
+
+def test_a_bench_without_oracles_says_nothing_of_perf(bench, tmp_path):
+    result = bench()
+    assert not result.comparison.oracles
+    assert words.perf_rows(result.comparison)[-4][1:] == ("Perf", None)
+    assert not (tmp_path / "bench" / "perf.csv").exists()
