@@ -46,33 +46,6 @@ CONSTANTS = (
 )
 FLAGS = ("-O3", "-march=native", "-std=c++17", "-fopenmp", "-shared", "-fPIC")
 ADDED = "# ---- The kernel as it was judged ends here. What follows guards it. ----"
-TRITON_UNLIKE = '''\
-def _unlike(tensors):
-    """Why the kernels are not for such tensors; empty where they are."""
-    if _row(tensors) is not None:
-        return "" if _fits(*tensors) else NO_TENSORS
-    here = INTERPRETED or tensors[0].device.type == "cuda"
-    alike = all([t.device == tensors[0].device and t.dtype == dtype for t, dtype in zip(tensors, TAKES)])
-    return _unsized(tensors) if here and alike else NO_TENSORS
-
-
-def _ways(tensors):
-    """What makes each way to run the kernels on fitting tensors, and on others of their shapes; the usual one first."""
-    sizes, judged = _sizes(tensors), _row(tensors) is not None
-    usual = (lambda tensors: _run(*tensors)) if judged or not {general} else (lambda tensors: {run})
-    found = {"table" if judged else "rule": lambda: usual}
-    for number, one in enumerate(globals().get("_RUN", ())):
-        found[f"kernel {number}"] = lambda one=one: lambda tensors: one(tensors, *sizes)
-    return found
-
-
-def _ends(positions):
-    """The least and the largest, on a host."""
-    return map(int, torch.aminmax(positions))
-
-
-NO_TENSORS = "tensors of other shapes or dtypes, or not on a GPU"
-'''
 
 
 def wrap(task: Task, candidate: Candidate, other: OtherSizes | None = None, launching: Launching | None = None) -> str:
@@ -172,7 +145,7 @@ def _guarded_triton(task: Task, candidate: Candidate, other: OtherSizes | None) 
         if more
         else "_run(*tensors)"
     )
-    kernel = TRITON_UNLIKE.replace("{run}", run).replace("{general}", str(bool(more)))
+    kernel = part("triton").replace("{run}", run).replace("{general}", str(bool(more)))
     sections = [kernel, part("guard"), guarded(task, found)]
     _check_names(found, sections)
     constants = [

@@ -22,20 +22,6 @@ from kernelwright.records.task import Task
 from kernelwright.records.tensor import Scalar
 
 CLASS = "Model"
-AS_CLASS = '''\
-_task_function = Model
-
-
-class Model(torch.nn.Module):
-    """The task's function as a module."""
-
-    def __init__(self, *arguments):
-        super().__init__()
-
-    def forward(self, {signature}):
-        return _task_function({passed})
-'''
-"""What follows a `Model` that is a function."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +60,7 @@ def reference(source: str) -> Reference:
     forward = _forward(model)
     signature, passed = _signature(forward), _passed(forward)
     is_class = isinstance(model, ast.ClassDef)
-    wrapped = "" if is_class else f"\n\n\n{AS_CLASS.format(signature=signature, passed=passed)}".rstrip("\n")
+    wrapped = "" if is_class else f"\n\n\n{part('as_class').format(signature=signature, passed=passed)}".rstrip("\n")
     return Reference(
         imports=tuple(ast.unparse(n) for n in imports),
         body=_text(source, kept) + wrapped,
@@ -219,32 +205,6 @@ def attribute(key: str) -> str:
 
 
 PARTS = Path(__file__).parent / "parts"
-PLAIN = '''\
-class ModelNew(Model):
-    """A drop-in for Model: its kernel where it fits, the reference elsewhere."""
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self._as_written = not kwargs and {as_written}
-
-    def forward(self, {signature}):
-        tensors = {tensors}
-        if {conditions}:
-            return {given}_run(*tensors){close}
-        return super().forward({passed})
-'''
-GUARDED = '''\
-class ModelNew(_Guarded, Model):
-    """A drop-in for Model: its kernel where it fits, Model's own answer elsewhere."""
-
-    def forward(self, {signature}):
-{baked}        why = _changed(self){unless}
-        if not why and (known := _known(self, {inputs})):
-            return {given}known[0](known[1]){close}
-        tensors = () if why else {tensors}
-        why = why or _unfit(tensors)
-        return _told(why, tensors, super().forward({passed})) if why else {given}_operator(*tensors){close}
-'''
 GUARD_IMPORTS = (
     "import hashlib", "import importlib.metadata", "import importlib.util", "import inspect", "import json", "import logging",
     "import math", "import os", "import platform", "import threading", "import torch", "from pathlib import Path",
@@ -259,7 +219,7 @@ def drop_in(task: Task, found: Reference, over: bool = False) -> str:
     # A task may leave the function out: its Model takes no arguments then.
     given = "get_init_inputs" in found.names
     alone = "list(args) == list(get_init_inputs())" if given else "not args"
-    return put_together(task.workload.result) + PLAIN.format(
+    return put_together(task.workload.result) + part("plain").format(
         as_written="[list(args)]" if over else alone,
         conditions=" and ".join([*conditions, *["_made_at(*self._as_written, tensors)"] * over]),
         **_shared(task, found),
@@ -272,7 +232,9 @@ def guarded(task: Task, found: Reference) -> str:
     words = "arguments that are not the numbers that the kernel was made for"
     baked_in = f"        as_made = {conditions}\n" if conditions else ""
     unless = f' or ("" if as_made else "{words}")' if conditions else ""
-    return put_together(task.workload.result) + GUARDED.format(baked=baked_in, unless=unless, **_shared(task, found))
+    return put_together(task.workload.result) + part("guarded").format(
+        baked=baked_in, unless=unless, **_shared(task, found)
+    )
 
 
 def part(name: str) -> str:

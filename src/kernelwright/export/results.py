@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from math import isfinite
+from pathlib import Path
 
 from pydantic import JsonValue
 
@@ -9,20 +10,7 @@ from kernelwright.errors import ProposeError
 
 OWN = "task"
 """What the module of a task's own file is called (`calltree.py`)."""
-HELPERS = '''\
-def _found(module, name):
-    """What a module calls so."""
-    import importlib, operator
-    return operator.attrgetter(name)(importlib.import_module(module))
-
-
-def _filled(kind, fields):
-    """An object of a class, with these attributes."""
-    made = object.__new__(kind)
-    for key, value in fields.items():
-        object.__setattr__(made, key, value)
-    return made
-'''
+HELPERS = (Path(__file__).parent / "parts/results.py.txt").read_text(encoding="utf-8")
 """What `text` uses where a tree has classes."""
 
 

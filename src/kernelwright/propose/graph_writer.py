@@ -4,8 +4,10 @@ Where the request brings an example, its change is merged into the parent's sour
 brings none, the built-in author applies the technique, if it is one of those that a change of its schedule is.
 """
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from kernelwright.errors import UsageError
 from kernelwright.propose.author.author import Author
@@ -15,35 +17,10 @@ from kernelwright.records.attempt import Proposal, WorkedStep
 from kernelwright.records.technique import apply_step
 from kernelwright.tasks.kernel_file import parse_text
 
-MASTERED: dict[str, dict[str, str]] = {
-    "cpp": {
-        "threads-over-rows": "threads=all",
-        "cache-blocking": "block=4096",
-        "independent-accumulators": "accumulators=4",
-        "loop-interchange": "order=columns",
-        "online-softmax": "passes=online",
-        "fused-passes": "passes=online",
-        "row-in-registers": "cache=keep",
-        "recompute-instead-of-store": "cache=recompute",
-        "streaming-stores": "stores=streaming",
-        "vectorised-exponential": "exp=polynomial",
-        "strength-reduction": "division=reciprocal",
-        "privatised-partials": "combine=reduction",
-        "software-prefetch": "prefetch=next",
-        "simd-reduction": "vector_bits=512",
-    },
-    "triton": {
-        "rows-per-program": "rows=4",
-        "warps-and-stages": "warps=8",
-        "row-in-registers": "passes=whole",
-        "online-softmax": "passes=online",
-        "split-reduction": "combine=two-stage",
-        "eviction-hints": "eviction=evict-first",
-        "grid-stride-persistent": "grid=persistent",
-    },
-}
-"""By language, the change of the author's schedule that a technique is. An option that a task does not have changes nothing
-that the technique says, and the author then improves as it sees fit."""
+MASTERED: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_name("mastered.toml").read_text(encoding="utf-8")
+)
+"""By language, the change of the author's schedule that a technique is."""
 
 
 class GraphWriter:

@@ -241,7 +241,7 @@ def judge_digest(parts: tuple[str, ...] = _JUDGES) -> str:
         for part in parts
         for file in ((package / part).rglob("*") if (package / part).is_dir() else [package / part])
     ]
-    sources = [file for file in found if file.suffix in (".py", ".toml") and "cards" not in file.parts]
+    sources = [file for file in found if file.suffix in (".py", ".toml", ".txt") and "cards" not in file.parts]
     return identity("judge", {file.relative_to(package).as_posix(): file.read_text("utf-8") for file in sources})
 
 

@@ -39,25 +39,7 @@ MOST_CASE_BYTES = 1 << 20
 _HEAD = re.compile(r"/\*\s*kernelwright\b(.*?)\*/", re.DOTALL)
 Table = Mapping[str, object]
 
-TEXT = '''"""The serial function `{function}`. Its own code, as the system's compiler builds it, is the reference."""
-
-import torch
-
-from kernelwright.evaluate.entrypoints.reference.serial import SerialFunction
-
-CODE = {code}
-SPEC = {spec}
-FUNCTION = SerialFunction(CODE, SPEC)
-
-
-class Model(torch.nn.Module):
-    def forward(self, {arguments}):
-        return FUNCTION({arguments})
-
-
-def get_inputs():
-    return FUNCTION.inputs()
-'''
+TEXT = (Path(__file__).parent / "parts/serial.py.txt").read_text(encoding="utf-8")
 
 
 def read_serial(path: Path) -> TaskSource:

@@ -41,39 +41,8 @@ _ASSERTIONS = ("_assert_tensor_metadata", "_assert_scalar", "sym_constrain_range
 _ARITHMETIC = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.floordiv: "//", operator.mod: "%"}
 """What sizes are worked out with."""
 RESERVED = frozenset({"self", "torch", "nn", "device", "dtype"})
-HOLD = '''\
-def _hold(module, name, tensor, learned):
-    """Register a tensor under the name that it had."""
-    *path, leaf = name.split(".")
-    for part in path:
-        if part not in module._modules:
-            module.add_module(part, nn.Module())
-        module = module._modules[part]
-    if learned:
-        module.register_parameter(leaf, nn.Parameter(tensor, requires_grad=tensor.is_floating_point()))
-    else:
-        module.register_buffer(leaf, tensor)
-
-
-'''
-TEMPLATE = '''\
-"""{name}, as PyTorch exported it for the inputs that were handed in."""
-
-import torch
-from torch import nn
-
-
-{hold}class Model(nn.Module):
-    def __init__(self):
-        super().__init__()
-{held}
-    def forward({arguments}):
-{body}
-
-
-def get_inputs():
-    return [{inputs}]
-'''
+HOLD = (Path(__file__).parent / "parts/hold.py.txt").read_text(encoding="utf-8")
+TEMPLATE = (Path(__file__).parent / "parts/module.py.txt").read_text(encoding="utf-8")
 
 
 class Captured(NamedTuple):

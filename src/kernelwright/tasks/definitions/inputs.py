@@ -7,6 +7,7 @@ What integers must be is nowhere said in these formats, except where constraints
 import ast
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 from kernelwright.tasks.definitions.schema import Definition, TensorText
@@ -27,19 +28,7 @@ _ORDERS, _INDICES = ("perm", "order"), ("idx", "index", "indices", "ids", "pos",
 _SHARES = ("size", "per_", "_per")
 """In the name of an axis that counts something else than what there are in all."""
 
-HELPERS = '''
-def _offsets(count, end):
-    """So many offsets from 0 to the end, in order."""
-    inside = torch.randint(0, end + 1, (max(0, count - 2),)).sort().values
-    return torch.cat([torch.zeros(1, dtype=torch.int64), inside, torch.full((1,), end)])[:count]
-
-
-def _distinct(bound, shape):
-    """Choices of which no row has one twice."""
-    if shape[-1] > bound:
-        return torch.randint(max(1, bound), shape)
-    return torch.rand(*shape[:-1], bound).argsort(-1)[..., : shape[-1]]
-'''
+HELPERS = (Path(__file__).parent / "parts/inputs.py.txt").read_text(encoding="utf-8")
 
 
 def drawn(definition: Definition, name: str) -> str:

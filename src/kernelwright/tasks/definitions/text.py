@@ -19,59 +19,7 @@ from kernelwright.tasks.workloads import OPTIONS
 _TAKEN = {"axis": {"torch", "given", *OPTIONS}, "input": {"self"}, "output": set[str]()}
 """Names that a task's text has for something else where axes or inputs stand."""
 
-_TASK = '''"""{name}"""
-
-{future}import torch
-
-AXES = {axes}
-CONSTRAINTS = {constraints}
-WORKLOADS = {workloads}
-
-{reference}
-
-
-_RUN, _OUTPUTS = run, {outputs}
-
-
-class Model(torch.nn.Module):
-    """Calls the reference, and makes one tensor or a tuple of its results, in the order of the definition."""
-
-    def forward(self, {inputs}):
-        return _results(_RUN({arguments}))
-
-
-def _results(found):
-    found = [found[name] for name in _OUTPUTS] if isinstance(found, dict) else found
-    found = found if isinstance(found, (tuple, list)) else [found]
-    device = next((each.device for each in found if isinstance(each, torch.Tensor)), None)
-    found = tuple(
-        each if isinstance(each, torch.Tensor) else torch.as_tensor(each, dtype=dtype, device=device)
-        for each, dtype in zip(found, _OUTPUTS.values(), strict=True)
-    )
-    return found[0] if len(found) == 1 else found
-
-{helpers}
-
-def _input(told, made, draw):
-    """What a workload gives: a value, a tensor that lay in a file, one that the definition makes; else it is drawn."""
-    if told == {{"custom": True}}:
-        return made()
-    if not isinstance(told, dict):
-        return told
-    if "stored" not in told:
-        return draw()
-    import base64
-
-    dtype, shape, data = told["stored"]
-    return torch.frombuffer(bytearray(base64.b64decode(data)), dtype=getattr(torch, dtype)).reshape(shape).clone()
-
-
-def get_inputs({parameters}):
-    given = given or {{}}
-{custom}    return [
-{drawn}
-    ]
-'''
+_TASK = (Path(__file__).parent / "parts/task.py.txt").read_text(encoding="utf-8")
 _CUSTOM = """    numbers = {{name: value for name, value in given.items() if not isinstance(value, dict)}}
     made = {entry}({{{axes}, **numbers}}, torch.device("cpu")) if {{"custom": True}} in given.values() else {{}}
 """

@@ -106,63 +106,7 @@ def _unbuildable(solution: Solution) -> str:
     return f"it is bound to Python by {binding}, and only torch's binding is known"
 
 
-_KERNEL = """import functools
-import importlib
-import sys
-import tempfile
-from pathlib import Path
-
-import torch
-
-SOURCES = {sources}
-FILE, FUNCTION = {file!r}, {function!r}
-INPUTS, OUTPUTS = {inputs}, {outputs}  # axes of every input; axes and dtype of every output
-AXES, EXPRESSIONS = {axes}, {expressions}
-FOLLOWING = {following}  # axes of outputs alone, and what they must be for axes of inputs to be right
-GIVEN = {given!r}
-
-
-def _entry():
-    folder = Path(tempfile.mkdtemp(prefix="solution-"))
-    for name, text in SOURCES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-{loading}
-
-
-RUN = _entry()
-
-
-@functools.cache
-def _sizes(shapes):
-    sizes = dict(AXES)
-    for names, shape in zip(INPUTS, shapes):
-        sizes.update((name, size) for name, size in zip(names or (), shape or ()) if not name.isdigit())
-    for name, ties in FOLLOWING.items():
-        tried = range(max(sizes.values()) + 2)
-        sizes[name] = next(n for n in tried if all(eval(tie, {{}}, {{**sizes, name: n}}) for tie in ties))
-    for name, expression in EXPRESSIONS.items():
-        sizes[name] = int(eval(expression, {{}}, sizes))
-    return sizes
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, *inputs):
-        device = next((each.device for each in inputs if isinstance(each, torch.Tensor)), None)
-        dtypes = [getattr(torch, dtype, None) for _, dtype in OUTPUTS.values()]
-        if GIVEN:
-            sizes = _sizes(tuple(tuple(getattr(each, "shape", ())) for each in inputs))
-            shapes = [[int(a) if a.isdigit() else sizes[a] for a in axes or ()] for axes, _ in OUTPUTS.values()]
-            found = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in zip(shapes, dtypes)]
-            RUN(*inputs, *found)
-        else:
-            found = RUN(*inputs)
-            found = [found[name] for name in OUTPUTS] if isinstance(found, dict) else found
-            found = found if isinstance(found, (tuple, list)) else [found]
-        made = zip(found, dtypes, strict=True)
-        found = [f if isinstance(f, torch.Tensor) else torch.as_tensor(f, dtype=d, device=device) for f, d in made]
-        return found[0] if len(found) == 1 else tuple(found)
-"""
+_KERNEL = (Path(__file__).parent / "parts/solution.py.txt").read_text(encoding="utf-8")
 _IMPORTED = """    sys.path.insert(0, str(folder))
     return getattr(importlib.import_module(FILE.removesuffix(".py").replace("/", ".")), FUNCTION)"""
 _COMPILED = """    from torch.utils.cpp_extension import load

@@ -16,29 +16,8 @@ from kernelwright.train.data.sample import FILE, read_samples
 from kernelwright.train.environment import Assignment, Environment, Settings
 from kernelwright.train.session import open_environment
 
-SCORE = '''\
-"""What verl calls for each completion; written by `kernelwright`, for the tasks beside it."""
-
-from pathlib import Path
-
-from kernelwright.train.adapters.verl import Score
-
-_SCORE = Score(Path(__file__).parent / "samples", reward={reward!r}, turns={turns!r}, effort={effort!r})
-
-
-async def compute_score(data_source, solution_str, ground_truth, extra_info=None):
-    """The reward of one reply; None becomes 0 with `unjudged`, which a filter of the trainer must drop."""
-    return await _SCORE(solution_str, extra_info)
-'''
-CONFIG = """\
-# For verl: python -m verl.trainer.main_ppo --config-path . --config-name grpo
-algorithm: {{adv_estimator: grpo, use_kl_in_reward: false}}
-data: {{train_files: {folder}/train.parquet, val_files: {folder}/heldout.parquet}}
-actor_rollout_ref:
-  actor: {{clip_ratio_low: 0.2, clip_ratio_high: 0.28, use_kl_loss: false, entropy_coeff: 0, optim: {{lr: 1.0e-6}}}}
-  rollout: {{n: 16, temperature: 1.0}}
-reward: {{custom_reward_function: {{path: {folder}/compute_score.py, name: compute_score}}}}
-"""
+SCORE = (Path(__file__).parent / "parts/verl_score.py.txt").read_text(encoding="utf-8")
+CONFIG = (Path(__file__).parent / "parts/verl_grpo.yaml.txt").read_text(encoding="utf-8")
 
 
 def export(data: Path, folder: Path, settings: Settings) -> Iterator[Path]:

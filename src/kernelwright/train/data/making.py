@@ -235,35 +235,7 @@ async def _judged_again(
     return outcome, None
 
 
-TEMPLATE = """\
-# Data card: {name}
-
-{count} pairs of a PyTorch module and a kernel that computes the same. {passed} Times, where there are any, are of the device
-named below and of no other.
-
-| | |
-|---|---|
-| samples | {count} |
-| structures | {structures} |
-| families | {families} |
-| tasks | {tasks} |
-| sample with a measured parent | {parents} |
-| of these, with a judge's diagnosis of it | {advised} |
-| migrated | {migrated} |
-
-{tables}
-## How it was split
-
-By family: the set of a module's operations, in whatever order, number and wiring. One family in {held_out} is held out, so no
-held-out combination was seen in training, not even rearranged. At most a few samples share a structure, which is the
-operations and their wiring without shapes, numbers and names.
-
-## What it is for
-
-Supervised fine-tuning and reinforcement learning of models that write kernels. Random modules are chains of pointwise
-operations, row operations and reductions; a model that does well on them has shown nothing about convolutions or matrix
-products. Pairs of a file that somebody brought have the licence of that file.
-"""
+TEMPLATE = (Path(__file__).parent / "parts/card.md").read_text(encoding="utf-8")
 
 
 PASSED = "Every pair passed the referee: compiled, and right in every kind of input against fp64."

@@ -6,6 +6,7 @@ Everything follows from the seed, so that a data set can be made again.
 
 import random
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from kernelwright.records.task import TaskSource
 from kernelwright.train.data.spellings import table
@@ -22,24 +23,7 @@ COLUMNS = (32, 48, 64, 96, 128, 160, 192, 256, 384, 512)
 ROW_COUNTS = (8, 12, 16, 24, 32, 48, 64)
 DTYPES = ("", ", dtype=torch.float16", ", dtype=torch.bfloat16")
 DTYPE_WEIGHTS = (8, 1, 1)
-TEMPLATE = """\
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-
-class Model(nn.Module):
-    def forward(self, {arguments}):
-{body}
-
-
-def get_inputs():
-    return [{inputs}]
-
-
-def get_init_inputs():
-    return []
-"""
+TEMPLATE = (Path(__file__).parent / "parts/module.py.txt").read_text(encoding="utf-8")
 
 
 @dataclass
