@@ -246,8 +246,13 @@ def fits_exactly(
     names: Sequence[str], shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str], dense: Sequence[str] = ()
 ) -> str:
     """The function `_fits` of kernels that are for these shapes alone; those named in `dense` must be dense and row-major."""
-    first = names[0]
     packed = ", ".join(f"{name}.is_contiguous()" for name in dense)
+    checks = [dtypes_are(dtypes), f"shapes = [tuple(t.shape) for t in tensors] == {list(shapes)!r}"]
+    return fits(names, names[0], checks, f"shapes and dtypes{f' and all([{packed}])' if dense else ''}")
+
+
+def fits(names: Sequence[str], first: str, checks: Sequence[str], holds: str) -> str:
+    """The function `_fits`: tensors lie where the one named `first` does, on a GPU, and what the checks work out `holds`."""
     lines = [
         f"def _fits({', '.join(names)}):",
         '    """Whether the kernels are for these tensors; they have no backward."""',
@@ -256,11 +261,15 @@ def fits_exactly(
         "        return False",
         f'    here = INTERPRETED or {first}.device.type == "cuda"',
         f"    alike = all(t.device == {first}.device for t in tensors)",
-        f"    dtypes = [t.dtype for t in tensors] == [{', '.join(f'torch.{dtype}' for dtype in dtypes)}]",
-        f"    shapes = [tuple(t.shape) for t in tensors] == {list(shapes)!r}",
-        f"    return here and alike and shapes and dtypes{f' and all([{packed}])' if dense else ''}",
+        *(f"    {check}" for check in checks),
+        f"    return here and alike and {holds}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def dtypes_are(dtypes: Sequence[str]) -> str:
+    """The check of `_fits` that tensors have these dtypes."""
+    return f"dtypes = [t.dtype for t in tensors] == [{', '.join(f'torch.{dtype}' for dtype in dtypes)}]"
 
 
 def as_tuple(items: list[str]) -> str:

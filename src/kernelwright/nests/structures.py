@@ -10,7 +10,6 @@ from kernelwright.nests.edits import Edit, over
 from kernelwright.nests.names import declarators, declared, declared_name, identifiers, type_of
 from kernelwright.nests.syntax import bare, field, parse, text, walk
 
-_LISTS = ("initializer_list", "compound_literal_expression")
 _PLACES = ("identifier", "subscript_expression", "field_expression", "pointer_expression")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from kernelwright.errors import ProposeError
 from kernelwright.export.other_sizes import apart, in_triton, room, shaped
-from kernelwright.export.reference import as_tuple, reference
+from kernelwright.export.reference import as_tuple, dtypes_are, fits, reference
 from kernelwright.propose.author.emit.triton_file import INTERPRETED, triton_file
 from kernelwright.propose.author.lower.choice import ORIGINAL, Choice, conditions, directives, statements
 from kernelwright.propose.author.lower.texts import Text
@@ -117,20 +117,8 @@ def _imports(source: str) -> list[str]:
 
 def _fits(task: Task, takes: Sequence[str]) -> str:
     """The function that says whether the kernels are for tensors: of any sizes, and of the task's form and dtypes."""
-    dtypes = [f"torch.{spec.dtype}" for spec in (*task.workload.tensors, *task.workload.parameters)]
-    return "\n".join(
-        [
-            f"def _fits({', '.join(takes)}):",
-            '    """Whether the kernels are for these tensors; they have no backward."""',
-            f"    tensors = {as_tuple(list(takes))}",
-            "    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):",
-            "        return False",
-            '    here = INTERPRETED or x0.device.type == "cuda"',
-            "    alike = all(t.device == x0.device for t in tensors)",
-            f"    dtypes = [t.dtype for t in tensors] == [{', '.join(dtypes)}]",
-            "    return here and alike and dtypes and _shaped(tensors) and _choice(*_sizes(tensors)) >= 0",
-        ]
-    )
+    dtypes = dtypes_are([spec.dtype for spec in (*task.workload.tensors, *task.workload.parameters)])
+    return fits(takes, "x0", [dtypes], "dtypes and _shaped(tensors) and _choice(*_sizes(tensors)) >= 0")
 
 
 def _made_at(task: Task, axes: Sequence[str]) -> str:

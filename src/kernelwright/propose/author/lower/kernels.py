@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from kernelwright.errors import ProposeError
 from kernelwright.knowledge.hardware import architectures, hardware
-from kernelwright.propose.author.emit.scope import identifiers
+from kernelwright.propose.author.emit.scope import Names, identifiers
 from kernelwright.propose.author.families.family import Family, Match
 from kernelwright.propose.author.ir.axes import Settler
 from kernelwright.propose.author.ir.expr import Element, Expr, Index, Reduce, replaced, walk
@@ -127,12 +127,7 @@ class Kernels:
 
     def fresh(self, wanted: str) -> str:
         """An identifier that is not in use."""
-        plain = identifiers([wanted])[0]
-        name, at = plain, 2
-        while name in self.taken:
-            name, at = f"{plain}{at}", at + 1
-        self.taken.add(name)
-        return name
+        return Names(self.taken).fresh(identifiers([wanted])[0])
 
     def _wider(self, node: Expr) -> bool:
         """Whether the task may have more digits of what became of a product than its own tensors have."""

@@ -6,7 +6,7 @@ Autograd, other dtypes, other ranks and other constructor arguments are the refe
 import re
 
 from kernelwright.errors import ProposeError
-from kernelwright.export.reference import Reference, as_tuple, reference
+from kernelwright.export.reference import Reference, dtypes_are, fits, reference
 from kernelwright.propose.author.emit.scope import Writer
 from kernelwright.propose.author.emit.triton import START
 from kernelwright.propose.author.emit.triton_file import HELPERS, INTERPRETED, helpers_in, triton_file, tunable_warps
@@ -226,19 +226,8 @@ class _Module:
     # What the kernels are for.
 
     def _fits(self) -> str:
-        w, first = Writer("    "), self.output_check.identifier
         names = [t.identifier for t in self.plan.arguments]
-        with w.block(f"def _fits({', '.join(names)}):"):
-            w.line('"""Whether the kernels are for these tensors; they have no backward."""')
-            w.line(f"tensors = {as_tuple(names)}")
-            with w.block("if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):"):
-                w.line("return False")
-            w.line(f'here = INTERPRETED or {first}.device.type == "cuda"')
-            w.line(f"alike = all(t.device == {first}.device for t in tensors)")
-            for line in self._shape_lines():
-                w.line(line)
-            w.line("return here and alike and shapes and dtypes")
-        return w.text()
+        return fits(names, self.output_check.identifier, self._shape_lines(), "shapes and dtypes")
 
     def _own_lengths(self, first: Tensor) -> list[str]:
         """What must be as long as in the task: everything where its own lengths are in the results' shapes or in numbers.
@@ -255,8 +244,7 @@ class _Module:
 
     def _shape_lines(self) -> list[str]:
         first = self.output_check
-        dtypes = ", ".join(f"torch.{t.dtype}" for t in self.plan.arguments)
-        lines = [f"dtypes = [t.dtype for t in tensors] == [{dtypes}]"]
+        lines = [dtypes_are([t.dtype for t in self.plan.arguments])]
         ranks = ", ".join(str(len(t.shape)) for t in self.plan.arguments)
         lines.append(f"shapes = [t.dim() for t in tensors] == [{ranks}] and {first.identifier}.numel() > 0")
         lead = 0 if self.plan.flat else self._leading(first)
