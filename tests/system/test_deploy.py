@@ -185,6 +185,7 @@ exec "$@" --num-cpus 2 --node-ip-address 127.0.0.1
 """
 
 
+@pytest.mark.matrix
 def test_the_slurm_script_starts_a_cluster_and_a_command_on_it(ray_here, tmp_path):
     programs = {"srun": STEP, "scontrol": "#!/bin/bash\necho 127.0.0.1\necho 127.0.0.9\n"}
     for name, text in programs.items():

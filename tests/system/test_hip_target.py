@@ -56,6 +56,7 @@ def task(tmp_path):
     return tmp_path / "softmax.py"
 
 
+@pytest.mark.matrix
 def test_a_search_for_an_absent_amd_gpu_ends_with_a_verified_kernel(task, tmp_path):
     config = RunConfig(policy=Policy(seeds=1), budget=Budget(proposals=1), cache=False)
     found = optimize(OptimizeRequest(task, "gfx942", config, tmp_path / "runs"))

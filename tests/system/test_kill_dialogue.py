@@ -15,8 +15,8 @@ from zygote import born
 from kernelwright.store.database import FILE
 from lanes import sampled
 
-QUICK = ("direct", "agent")
-"""Scenarios of every run: several replies at a time, and tools."""
+QUICK = ("agent",)
+"""The scenario of every run: it has tools."""
 KILLS = 10
 """Of each scenario, at least."""
 CUT = 2

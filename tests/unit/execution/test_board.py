@@ -7,6 +7,7 @@ import pytest
 from kernelwright.execution.board import GONE_S, TURN_S, WANTED_S, Board, Report, fill, weights_of
 
 ROOM = 10
+STEP_S = 10.0
 
 
 class Clock:
@@ -91,12 +92,12 @@ def test_what_a_command_had_is_free_once_it_ended_or_is_silent(board, clock, lea
 @pytest.mark.parametrize("commands", [2, 3, 7])
 def test_commands_that_are_more_than_workers_have_them_in_turn(board, clock, commands):
     had, latest = dict.fromkeys(range(commands), 0), {}
-    for _ in range(4000):
-        clock.now += 1
+    for _ in range(400):
+        clock.now += STEP_S
         for name in had:
             most = says(board, name, held=latest.get(name, 0), room=1)["most"]
             latest[name] = most
-            had[name] += most
+            had[name] += STEP_S * most
         assert sum(says(board, name, held=latest[name], room=1)["most"] for name in had) == 1
     assert max(had.values()) <= min(had.values()) + 3 * TURN_S
     assert min(had.values()) > 0
