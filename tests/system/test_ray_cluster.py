@@ -124,6 +124,7 @@ def test_a_job_that_kills_its_worker_or_its_actor_is_found_out_and_the_others_ar
     assert f"{LOSSES} workers were lost while they were at this job" in str(worst)
 
 
+@pytest.mark.matrix
 def test_a_cancelled_job_ends_at_its_node(run):
     async def scene(remote):
         (job,) = remote.begin("child")
@@ -139,11 +140,13 @@ def test_a_cancelled_job_ends_at_its_node(run):
     assert run(scene) == (set(), True)
 
 
+@pytest.mark.matrix
 def test_a_worker_that_needs_a_gpu_sees_the_one_that_ray_gave_it(run, nodes):
     """The nodes say that they have one each; nothing here uses it."""
     assert run(lambda remote: remote.ask("echo gpu"), gpu=True) == "0"
 
 
+@pytest.mark.matrix
 def test_a_node_with_a_gpu_is_asked_also_while_all_gpus_are_held(run, nodes):
     async def scene(remote):
         await remote.everywhere("pid")
@@ -212,6 +215,7 @@ def test_a_command_that_is_killed_leaves_all_to_the_others_its_board_included(ru
     assert int(*first) in after
 
 
+@pytest.mark.matrix
 def test_workers_that_are_not_alike_do_not_work_together(run):
     async def scene(remote):
         told = set(await asyncio.gather(*(remote.ask("echo pid") for _ in range(12))))
@@ -262,6 +266,7 @@ def test_a_cluster_that_is_not_there_is_told_with_its_cure(ray_here):
     asyncio.run(scene())
 
 
+@pytest.mark.matrix
 def test_without_an_address_a_cluster_is_started_and_ended_here(ray_here, monkeypatch):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
 

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import product
 
 import pytest
 
@@ -18,6 +19,7 @@ from kernelwright.records.attempt import ProposalRequest
 from kernelwright.records.graph import Argument, OpGraph, OpNode, Ref
 from kernelwright.records.task import Target, Task, TaskSource, Workload
 from kernelwright.records.tensor import TensorSpec
+from lanes import sampled
 
 DEFINED = """import torch
 
@@ -63,8 +65,10 @@ def task(source, kind):
     )
 
 
-@pytest.mark.parametrize("kind", ["cpu", "cuda"])
-@pytest.mark.parametrize("source", [DEFINED, NAMED])
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    sampled(product((DEFINED, NAMED), ("cpu", "cuda")), lambda source, kind: (source is NAMED) == (kind == "cuda")),
+)
 def test_it_answers_as_the_function_does(source, kind, tmp_path):
     wanted = task(source, kind)
     (made,) = asyncio.run(Author().propose(Brief(wanted, ProposalRequest(number=0, intent="seed"), (), (), 0)))

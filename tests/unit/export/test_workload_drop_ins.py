@@ -135,6 +135,7 @@ def test_a_way_that_is_wrong_is_never_chosen(tmp_path):
     assert found.rows[0].wrong == ("rule",) and found.rows[0].chosen == "original"
 
 
+@pytest.mark.matrix
 def test_what_cannot_be_retuned_says_why(tmp_path):
     other = tmp_path / "other.py"
     other.write_text("class ModelNew: ...\n")
