@@ -58,7 +58,7 @@ def test_what_is_lost_is_said(parts):
     assert (found["write"] == "measured") == ("landlock" not in lost)
 
 
-@pytest.mark.parametrize("parts", sampled(["namespaces", "landlock"], lambda parts: parts == "landlock"))
+@pytest.mark.parametrize("parts", sampled(["namespaces", "landlock"], lambda _: False))
 def test_strict_refuses(parts):
     found = on_a_host_that_denies(parts, "strict")
     assert f"this host denies {parts}, so that {LOST[parts].split(',')[0]}" in found["refused"]

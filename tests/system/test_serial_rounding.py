@@ -6,6 +6,7 @@ from kernelwright import api
 from kernelwright.nests.rewritings import rewritten
 from kernelwright.records.policy import Policy
 from kernelwright.tasks.table import read_task
+from lanes import sampled
 
 ESCAPE = """/* kernelwright
 [sizes]
@@ -85,6 +86,7 @@ void solve(const double *lower, const double *diag, const double *rhs, double *x
   }
 }
 """
+RIGHT = {"escape": ESCAPE, "hits": HITS, "solve": SOLVE}
 WRONG = {
     "fewer turns": (ESCAPE, ("k < 200", "k < 199")),
     "another circle": (ESCAPE, ("< 4.0f", "< 3.99f")),
@@ -113,12 +115,13 @@ def check(tmp_path, warm_referee):
     return check
 
 
-@pytest.mark.parametrize("code", [ESCAPE, HITS, SOLVE], ids=["escape", "hits", "solve"])
-def test_a_kernel_that_fuses_its_products_is_right(check, code):
+@pytest.mark.parametrize("name", sampled(RIGHT, lambda name: name == "solve"))
+def test_a_kernel_that_fuses_its_products_is_right(check, name):
+    code = RIGHT[name]
     found = check(code)
     assert found.outcome == "measured", found
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", sampled(WRONG, [*WRONG][::4].__contains__))
 def test_a_wrong_one_is_none(check, name):
     assert check(*WRONG[name]).outcome == "incorrect"

@@ -8,6 +8,8 @@ import sys
 import time
 from types import SimpleNamespace
 
+import pytest
+
 from kernelwright.records.candidate import Candidate
 from kernelwright.testing.samples import sample_attempt, sample_task
 from kernelwright.testing.scripted import ScriptedEvaluator
@@ -117,6 +119,7 @@ def test_tokens_are_counted_by_the_model_s_own_tokenizer(tmp_path):
     assert long == 40 * brief
 
 
+@pytest.mark.matrix
 def test_bulk_pairs_leave_a_file_and_a_place_in_the_seeds_and_nothing_else(tmp_path, monkeypatch):
     place, elsewhere = tmp_path / "wide", tmp_path / "tmp"
     place.mkdir()
