@@ -1,5 +1,5 @@
 # make demo    set up, then write, prove and time a kernel
-# make test    set up, then the tests: those that tolerate a neighbour two at a time, then those that compare times
+# make test    set up, then the tests: those that tolerate neighbours three at a time, then those that compare times
 # make test-all  the same, then the rest of each matrix (cheats, seeds, kills, faults, cards), as far as its part changed since
 #                it passed; a file that passed is recorded at once; before a release
 # make docs    the pages of docs/ as a web site in build/docs
@@ -12,8 +12,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt
 COMPILER := gcc:gcc g++:g++
 BROWSER := chromium:chromium
-# What a file has started serves all its tests; the long files come first (tests/durations.json), and the short ones fill the end.
-SIDE_BY_SIDE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# Three at a time on two cores: a test waits about as long as it works. What a file has started serves all its tests; the long files come first (tests/durations.json), and the short ones fill the end.
+SIDE_BY_SIDE := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 # Every process that a test starts imports the package: it finds it compiled, whatever the caller's environment says.
 test durations test-all: export PYTHONDONTWRITEBYTECODE :=
 
