@@ -12,7 +12,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt
 COMPILER := gcc:gcc g++:g++
 BROWSER := chromium:chromium
-# Three at a time on two cores: a test waits about as long as it works. What a file has started serves all its tests; the long files come first (tests/durations.json), and the short ones fill the end.
+# Three at a time on two cores: a test waits about as long as it works.
+# What a file has started serves all its tests; the long files come first (tests/durations.json), and the short ones fill the end.
 SIDE_BY_SIDE := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 # Every process that a test starts imports the package: it finds it compiled, whatever the caller's environment says.
 test durations test-all: export PYTHONDONTWRITEBYTECODE :=
