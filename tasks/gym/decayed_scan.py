@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-AXES = {"steps": (1, 1024), "channels": (1, 16384)}
-WORKLOADS = [{"steps": 256, "channels": 8192}, {"steps": 37, "channels": 77}]
+AXES = {"steps": (1, 256), "channels": (1, 16384)}
+WORKLOADS = [{"steps": 128, "channels": 8192}, {"steps": 37, "channels": 77}]
 
 
 class Model(nn.Module):

@@ -4,8 +4,8 @@ import torch
 from torch import nn
 
 PART = "out of distribution"
-AXES = {"steps": (1, 1024), "channels": (1, 16384)}
-WORKLOADS = [{"steps": 256, "channels": 8192}, {"steps": 41, "channels": 99}]
+AXES = {"steps": (1, 256), "channels": (1, 16384)}
+WORKLOADS = [{"steps": 128, "channels": 8192}, {"steps": 41, "channels": 99}]
 
 
 class Model(nn.Module):

@@ -4,8 +4,8 @@ import torch
 from torch import nn
 
 PART = "out of distribution"
-AXES = {"rows": (1, 16384), "columns": (1, 2048)}
-WORKLOADS = [{"rows": 2048, "columns": 2048}, {"rows": 25, "columns": 300}]
+AXES = {"rows": (1, 65536), "columns": (1, 256)}
+WORKLOADS = [{"rows": 16384, "columns": 256}, {"rows": 25, "columns": 60}]
 
 
 class Model(nn.Module):

@@ -227,7 +227,7 @@ def install() -> None:
 
 def _compiled(self: Untyped, *_: object, **__: object) -> None:
     """Of a function that is compiled whatever the environment says, such as Gluon's, nothing is known here."""
-    raise UnsupportedError(f"{type(self).__name__} {self.__name__} cannot be interpreted")
+    raise UnsupportedError(f"launches {self.__name__}, a {type(self).__name__}, which cannot be interpreted")
 
 
 def _launch(self: Untyped, *given: object, **named: object) -> None:
