@@ -246,7 +246,8 @@ slowly:
     }
 }
 
-// takes p; computes [p := p[p] for _ in range(7)][-1]; from (torch.rand(500) * torch.arange(500)).long()
+// takes p; computes [p := p[p] for _ in range(7)][-1];
+//    from torch.where(torch.rand(500) < 0.2, torch.arange(500), (torch.rand(500) * torch.arange(500)).long())
 extern "C" void a_jump_of_many_steps(const int64_t* p, int64_t* y) {
     for (int i = 0; i < 500; ++i) {  // p after 2^7 steps, found in a walk that ends at roots.
         int64_t at = i;
