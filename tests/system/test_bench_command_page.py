@@ -54,7 +54,7 @@ def comparison(strategies=STRATEGIES, tasks=9, *, proposers=("author",), drill=T
         lost = {"status": "broken", "reason": HOSTILE, "correct": False, "eager": None, "compile": None}
         cells[0] = cells[0].model_copy(update=lost)
     naive = [Naive(task="task_0", key="k", file="f.cpp", outcome="measured", eager=sample_ratio(0.4))]
-    return summarize_bench("b", plan, cells, naive, sample_environment())
+    return summarize_bench("b", plan, cells, (naive, []), sample_environment())
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from kernelwright.evaluate import over_workloads
 from kernelwright.evaluate.over_workloads import OverWorkloads
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.evaluation import is_right
@@ -65,15 +64,13 @@ def judged(warm_referee, tmp_path_factory):
     """Judges a source at as many sizes as a final; the same ones for all, since admitting one takes a second."""
     file = tmp_path_factory.mktemp("sizes") / "center.py"
     file.write_text(TASK)
-    judge = OverWorkloads(warm_referee.under(POLICY), POLICY)
+    judge = OverWorkloads(warm_referee.under(POLICY), POLICY, drawn=18)
     task = asyncio.run(judge.admit(read_task(file), CPU))
 
     def verified(source):
         return asyncio.run(judge.evaluate(task, Candidate(language="cpp", source=source, entry="kernel"), "search"))
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(over_workloads, "DRAWN", 18)
-        yield verified
+    return verified
 
 
 @pytest.mark.matrix
