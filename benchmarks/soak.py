@@ -4,8 +4,10 @@ A search is begun again and again as a command; in turn it is left alone, or kil
 (SIGKILL, SIGTERM), its worker, a parent or a child of the sandbox. What was killed is resumed. Beside it one `Referee` judges
 right, wrong, crashing and hanging kernels all the time. After each round is counted what is there: folders, processes and
 zombies that nobody waits for (this program takes them in and reaps them, as process 1 of a container does), shared memory, and
-of the long-lived processes descriptors and memory. FILE has every round, and the verdict: a figure is flat if the least of the
-last third of the rounds does not exceed the first third's largest by more than its slack.
+of the long-lived processes descriptors and memory. Shared memory is the whole machine's: beside others, give this program a
+/dev/shm of its own (`unshare -m sh -c 'mount -t tmpfs tmpfs /dev/shm; exec python benchmarks/soak.py …'`). FILE has
+every round, and the verdict: a figure is flat if the least of the last third of the rounds does not exceed the first third's
+largest by more than its slack.
 """
 
 import argparse
