@@ -8,6 +8,7 @@ import socket
 import tempfile
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,16 +18,22 @@ from cheat_tasks import SECRET
 import calm
 from kernelwright.evaluate.backends.cpu.process import LibraryProcess
 
+EACH = 4
+"""Cheats of one defence in every run."""
+
 
 def cases(matrix=False):
     """Every cheat with each of its tasks, in the lanes that its file names; `matrix`: without its defence.
 
-    A quick run has a cheat on the first of its tasks. Those of one task stand together: it is admitted once.
+    A quick run has the first cheats of each defence, on the first of their tasks. Those of one task stand together: it is
+    admitted once.
     """
-    found = []
+    found, had = [], Counter()
     for name, cheat in CHEATS.items():
         lanes = cheat.says.get("lane", "").split(", ")
-        marks, later = [pytest.mark.quiet] * ("quiet" in lanes), matrix or "matrix" in lanes
+        defence = cheat.says.get("defence", "")
+        marks, later = [pytest.mark.quiet] * ("quiet" in lanes), matrix or "matrix" in lanes or had[defence] == EACH
+        had[defence] += not later
         for n, task in enumerate(cheat.tasks if not matrix or "defence" in cheat.says else ()):
             also = [pytest.mark.matrix] * bool(later or n)
             found.append(pytest.param(name, task, marks=[*marks, *also], id=f"{name}-{task}"))

@@ -28,10 +28,10 @@ the parameters, the samples and the precision; the inputs of the others are larg
 LONG = (
     "insider/level_by_address", "insider/level_honest", "insider/row_gains_honest", "outsider/clone_process",
     "outsider/gap_small", "outsider/gate32", "outsider/gelu_honest", "outsider/late_thread", "outsider/lazy_pages",
-    "outsider/param_honest", "outsider/stop_oneself",
+    "outsider/param_honest", "outsider/stop_oneself", "outsider/timer",
 )  # fmt: skip
 """Kernels of these tasks whose judgement takes several times as long as that of a sibling: `level_by_count`,
-`row_gains_sampled`, `timer`, `param_memo`."""
+`row_gains_sampled`, `param_memo`."""
 NOISE, AGAIN = 1.25, 3
 """How many times its honest twin's upper bound a cheat's lower bound may be, and how often that is found before it is
 believed: they are timed in two contests, between which pages and caches differ."""

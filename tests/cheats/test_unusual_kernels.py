@@ -19,7 +19,6 @@ OFTEN = (
     "exponentials/own_polynomial",
     "order/radix_of_keys",
     "blocks/warps_then_block",
-    "tiles/newton_from_behind",
 )
 """A few, in every run."""
 

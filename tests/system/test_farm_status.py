@@ -77,6 +77,7 @@ def test_devices_queue_rate_and_utilisation_are_told(busy, nodes):
     assert "secret" not in json.dumps(found)
 
 
+@pytest.mark.matrix
 def test_a_terminal_gets_tables(busy, nodes):
     text = busy(lambda: status("--ray-address", nodes.address))
     lines = [line.split() for line in text.splitlines()]

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 GYM = ROOT / "tasks" / "gym"
 H200 = Target(kind="cuda", arch="sm_90", present=False)
 NAMES = sorted(file.stem for file in GYM.glob("*.py"))
-IN_EVERY_RUN = ("mirrored_bits", "gluon_row_sum")
+IN_EVERY_RUN = ("gluon_row_sum",)
 TWINS = {
     "packed_triangle": ("row * (row - 1) // 2", "row * (row + 1) // 2"),
     "rms_norm": ("tl.sum(value * value) / columns", "tl.sum(value * value) / BLOCK"),

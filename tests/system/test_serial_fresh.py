@@ -29,10 +29,8 @@ NAMES = sorted(file.name for file in FOLDER.iterdir() if file.name not in NOT_RE
 SAMPLE = {
     ("last_more.cpp", "cpu"),
     ("three_bests.cpp", "cpu"),
-    ("three_bests.cpp", "cuda"),
-    ("max_drawdown.cpp", "cpu"),
 }
-SAMPLE |= {("not_best.cpp", "cpu"), ("minmax_both.c", "cpu"), ("last_hit.c", "cuda")}
+SAMPLE |= {("not_best.cpp", "cpu"), ("last_hit.c", "cuda")}
 
 
 def case(*what):

@@ -30,6 +30,7 @@ def task(service):
     return service.admit(SOURCE, CPU, POLICY)
 
 
+@pytest.mark.matrix
 def test_finals_searches_and_replays_at_once(service, task):
     known = service.evaluate(task, RIGHT, POLICY, "final")
     assert isinstance(known, Measured), known

@@ -87,6 +87,7 @@ def tuned(tmp_path_factory, base, data, warm_referee):
     return folder
 
 
+@pytest.mark.matrix
 def test_fine_tuning_goes_on_from_the_last_whole_checkpoint(tuned):
     made = session.steps(tuned)
     assert [one.step for one in made] == [1, 2]

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCH = Path(__file__).parents[3] / "benchmarks"
 PROGRAM = """
 import os, sys
@@ -41,6 +43,7 @@ def test_each_takes_its_part_and_all_share_one_lock(tmp_path):
     assert all(rows[a]["part"] == rows[b]["part"] for a, b in ("ad", "be", "dg"))
 
 
+@pytest.mark.matrix
 def test_what_is_known_is_not_measured_again_and_a_part_of_a_host_is_parted_further(tmp_path):
     _, first = called(tmp_path, "--only", "b", "e")
     _, rows = called(tmp_path, "--part", "2/2")

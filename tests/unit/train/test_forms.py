@@ -127,6 +127,7 @@ for wide, seed in [(False, 0), (False, 1), (False, 2), (True, 0), (True, 1), (Tr
 """
 
 
+@pytest.mark.matrix
 def test_copies_of_pairs_of_either_kind_are_right():
     """In a process of their own, since Triton asks once whether it interprets."""
     done = subprocess.run([sys.executable, "-c", JUDGED], capture_output=True, text=True, check=True)

@@ -78,6 +78,7 @@ def written(task):
     return write_cpp(plan, cpp_default(plan))
 
 
+@pytest.mark.matrix
 def test_every_pointwise_operation_is_vector_code(tmp_path):
     found = {c.name: written(c.task) for c in cases((64, 1024))}
     with ThreadPoolExecutor(2) as pool:

@@ -9,6 +9,7 @@ from kernelwright.records.evaluation import Verified
 from kernelwright.records.policy import Policy
 from kernelwright.records.task import Target, TaskSource
 from kernelwright.train.data.collect import plain
+from lanes import sampled
 
 TARGET = Target(kind="cuda", arch="sm_90", present=False)
 POLICY = Policy(seeds=1)
@@ -38,7 +39,7 @@ RESULTS = [
 ]
 
 
-@pytest.mark.parametrize("result", RESULTS)
+@pytest.mark.parametrize("result", sampled(RESULTS, RESULTS[:3].__contains__))
 def test_its_kernels_stand_alone_and_are_right(service, result):
     """They have constants that Inductor would fold on the GPU, calls of two libraries of Triton's, views, scans, and dice."""
     source = TaskSource(name="task", format="kernelbench", source=MODULE.format(result=result))
